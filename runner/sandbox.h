@@ -1,0 +1,143 @@
+// The sandbox: its namespaces, its tree, its init, and the link over which the daemon asks init to
+// start and kill processes. Knows nothing of runs, kernels or FUSE.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/fail.h"
+
+enum sandbox_net { SANDBOX_NET_NONE, SANDBOX_NET_HOST, SANDBOX_NET_USER, SANDBOX_NET_PROXY };
+
+struct sandbox_limits {
+	uint64_t memory_bytes; /* of the whole sandbox; 0: no limit */
+	uint64_t pids;
+	double cpus;
+	uint64_t disk_bytes;
+	uint64_t file_bytes; /* RLIMIT_FSIZE; 0: no limit */
+	uint64_t open_files; /* RLIMIT_NOFILE; 0: what the daemon has */
+};
+
+struct sandbox_config {
+	const char *name; /* borrowed; also the host name inside, made fit for one */
+	const char *state_path; /* borrowed; for messages */
+	int state_fd; /* borrowed; the state directory, locked, mode 0700 */
+	const char *rootfs; /* borrowed; NULL: the host's own system directories */
+	enum sandbox_net net;
+	struct sandbox_limits limits;
+};
+
+/* How ids inside the sandbox appear to the daemon's own system calls (after sandbox_join()). */
+struct sandbox_ids {
+	uid_t base; /* the daemon sees sandbox id n as base + n */
+	uint32_t len; /* how many ids are mapped: 1 or 65536 */
+};
+
+struct sandbox;
+
+/* Makes the sandbox and its init. Call once, while the process has one thread. On failure nothing
+ * is left behind and f says what to do (which sysctl, package or option). The state directory gets
+ * what it lacks: root/ (the sandbox's /), the overlays' upper and work directories. */
+int sandbox_start(const struct sandbox_config *config, struct sandbox **ret, struct fail *f);
+
+/* Rootless: puts the calling, still single-threaded process into the sandbox's user namespace, so
+ * that it can reach files of every id mapped there. As root it does nothing. */
+int sandbox_join(struct sandbox *s, struct fail *f);
+
+/* To be called at the start of every thread that makes file system calls on the tree: as root it
+ * sets the file system ids so that what is created belongs to the sandbox's uid 0, and keeps the
+ * capabilities. */
+int sandbox_thread_start(const struct sandbox *s);
+
+/* Kills everything in it, waits for init, releases all. NULL is allowed. */
+void sandbox_free(struct sandbox *s);
+
+/* All borrowed from the sandbox, open until sandbox_free(). */
+int sandbox_tree_fd(const struct sandbox *s); /* O_PATH: recursive clone of the tree without
+						  /proc, /dev and other mounts of the running sandbox */
+int sandbox_proc_fd(const struct sandbox *s); /* the sandbox's own /proc, readable */
+int sandbox_link_fd(const struct sandbox *s); /* readable when sandbox_next_event() has one */
+pid_t sandbox_init_pid(const struct sandbox *s); /* in the daemon's pid namespace */
+const struct sandbox_ids *sandbox_ids(const struct sandbox *s);
+
+/* What is in force, for status.json: "user" or "single" ids, "cgroup v2" ... or "rlimits". */
+const char *sandbox_ids_mode(const struct sandbox *s);
+const char *sandbox_limits_mode(const struct sandbox *s);
+
+struct sandbox_usage {
+	uint64_t cpu_usec;
+	uint64_t memory_bytes;
+	uint64_t pids;
+	uint64_t oom_kills; /* rises when the kernel killed something for memory */
+};
+
+/* What the sandbox's processes use now: from the cgroup, else summed over its /proc. */
+int sandbox_usage(const struct sandbox *s, struct sandbox_usage *ret);
+
+/* A user of the sandbox's own /etc/passwd and /etc/group, by name or number. -EINVAL with words
+ * when there is none, or when its ids are not mapped. */
+struct sandbox_user {
+	char name[64];
+	char home[256];
+	char shell[256];
+	uid_t uid; /* inside */
+	gid_t gid;
+	gid_t groups[64];
+	size_t groups_len;
+};
+int sandbox_find_user(
+	const struct sandbox *s, const char *name, struct sandbox_user *ret, struct fail *f);
+
+/* Whether path (absolute, inside) is a directory of the sandbox: 0, -ENOENT, -ENOTDIR, -EACCES...
+ * Links are followed inside the tree only. */
+int sandbox_check_dir(const struct sandbox *s, const char *path);
+
+struct sandbox_spawn {
+	uint32_t id; /* the caller's, unique among live ones; comes back in events */
+	const char *const *argv; /* argv[0] without a slash is looked up in env's PATH */
+	const char *const *env; /* all of it; nothing is inherited */
+	const char *cwd; /* absolute, inside */
+	const struct sandbox_user *user;
+	int in_fd, out_fd, err_fd; /* borrowed; become 0, 1, 2; in_fd -1: /dev/null */
+	int extra_fd; /* borrowed; becomes 3; -1: none */
+	struct sandbox_limits limits; /* of this process tree; zeros: none */
+};
+
+/* Asks init to start a process in a session of its own. 0, or -errno (-E2BIG: argv and env are too
+ * large for exec; -EAGAIN: too many requests under way). The outcome comes as an event. */
+int sandbox_spawn(struct sandbox *s, const struct sandbox_spawn *spawn, struct fail *f);
+
+enum sandbox_target {
+	SANDBOX_PROCESS, /* the first process */
+	SANDBOX_GROUP, /* its process group */
+	SANDBOX_TREE, /* everything that came from it, double-forked or not, also after it ended */
+};
+
+/* Sends a signal. SIGKILL to a tree repeats until nothing of it lives. 0 or -errno. */
+int sandbox_kill(struct sandbox *s, uint32_t id, int sig, enum sandbox_target target);
+
+/* Forgets a spawn whose first process ended: its id may be used again, its tree not killed any
+ * more. */
+int sandbox_forget(struct sandbox *s, uint32_t id);
+
+enum sandbox_event_kind {
+	SANDBOX_STARTED, /* exec succeeded */
+	SANDBOX_FAILED, /* could not start: err and text say why; no other event follows */
+	SANDBOX_ENDED, /* the first process was reaped: wait_status */
+	SANDBOX_EMPTY, /* nothing of its tree lives any more (comes after ENDED, perhaps at once) */
+};
+
+struct sandbox_event {
+	enum sandbox_event_kind kind;
+	uint32_t id;
+	pid_t pid; /* inside */
+	int wait_status; /* as waitpid(2) gives it */
+	int err; /* negative errno */
+	uint64_t cpu_usec;
+	char text[200]; /* which step failed, on which path */
+};
+
+/* 1 and an event, 0 when there is none now, -EPIPE when init has died (the sandbox is gone). */
+int sandbox_next_event(struct sandbox *s, struct sandbox_event *ret);
