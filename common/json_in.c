@@ -1,0 +1,118 @@
+// Reads JSON requests.
+#include "common/json_in.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <string.h>
+
+#include "common/scope.h"
+
+#define DEPTH 512
+
+static void free_tokener(struct json_tokener **tokener)
+{
+	if (*tokener)
+		json_tokener_free(*tokener);
+}
+
+int json_in_parse(const char *text, size_t len, struct json_object **ret, struct fail *f)
+{
+	struct json_tokener *tokener auto_call(free_tokener) = json_tokener_new_ex(DEPTH);
+	struct json_object *object;
+	enum json_tokener_error error;
+	size_t end;
+
+	if (!tokener)
+		return -ENOMEM;
+	if (len > INT_MAX)
+		return fail_set(f, -EFBIG, "the JSON text is too long");
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS |
+						JSON_TOKENER_VALIDATE_UTF8);
+	object = json_tokener_parse_ex(tokener, text, (int)len);
+	error = json_tokener_get_error(tokener);
+	if (error == json_tokener_continue)
+		return -EAGAIN;
+	end = json_tokener_get_parse_end(tokener);
+	if (error != json_tokener_success)
+		return fail_set(f, -EINVAL, "not JSON: %s at byte %zu",
+			json_tokener_error_desc(error), end);
+	end += strspn(text + end, " \t\r\n");
+	if (end < len) {
+		json_object_put(object);
+		return fail_set(f, -EINVAL, "not JSON: more text after the value at byte %zu", end);
+	}
+	*ret = object;
+	return 0;
+}
+
+void json_in_free(struct json_object **object)
+{
+	json_object_put(*object);
+	*object = NULL;
+}
+
+enum json_in_type json_in_type(const struct json_object *value)
+{
+	switch (json_object_get_type(value)) {
+	case json_type_string:
+		return JSON_IN_STRING;
+	case json_type_boolean:
+		return JSON_IN_BOOL;
+	case json_type_int:
+	case json_type_double:
+		return JSON_IN_NUMBER;
+	case json_type_array:
+		return JSON_IN_ARRAY;
+	case json_type_object:
+		return JSON_IN_OBJECT;
+	default:
+		return JSON_IN_NULL;
+	}
+}
+
+int json_in_each(const struct json_object *object,
+	int (*each)(const char *key, const struct json_object *value, void *arg), void *arg)
+{
+	struct json_object_iterator at = json_object_iter_begin((struct json_object *)object);
+	struct json_object_iterator end = json_object_iter_end(object);
+
+	while (!json_object_iter_equal(&at, &end)) {
+		int r = each(
+			json_object_iter_peek_name(&at), json_object_iter_peek_value(&at), arg);
+
+		if (r)
+			return r;
+		json_object_iter_next(&at);
+	}
+	return 0;
+}
+
+const char *json_in_string(const struct json_object *value, size_t *ret_len)
+{
+	struct json_object *mine = (struct json_object *)value;
+
+	if (ret_len)
+		*ret_len = (size_t)json_object_get_string_len(mine);
+	return json_object_get_string(mine);
+}
+
+bool json_in_bool(const struct json_object *value)
+{
+	return json_object_get_boolean(value);
+}
+
+double json_in_number(const struct json_object *value)
+{
+	return json_object_get_double(value);
+}
+
+size_t json_in_array_len(const struct json_object *value)
+{
+	return json_object_array_length(value);
+}
+
+const struct json_object *json_in_array_at(const struct json_object *value, size_t at)
+{
+	return json_object_array_get_idx(value, at);
+}

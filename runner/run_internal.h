@@ -1,0 +1,77 @@
+// What the files that make up runs share. For runner/run*.c only.
+#pragma once
+
+#include "runner/run.h"
+#include "runner/run_store.h"
+
+#define RUN_BUCKETS 1024
+#define RUN_KEEP_COUNT 1000
+#define RUN_KEEP_BYTES (1024ULL * 1024 * 1024)
+#define RUN_KILL_GRACE_USEC (2 * 1000000ULL)
+
+struct runs {
+	struct runs_config config;
+	struct run_store *store; /* owned */
+	int dir_fd; /* owned; STATE/runs */
+	int null_fd; /* owned; /dev/null, where dropped output goes */
+	struct list all; /* oldest first */
+	struct run *buckets[RUN_BUCKETS]; /* by number, chained by run->next_in_bucket */
+	unsigned count, live;
+	uint64_t total;
+	uint64_t oom_seen;
+	uint32_t next_number;
+	uint32_t next_id;
+	struct run *last; /* newest started; in all */
+	struct loop_source link; /* the sandbox's events */
+	bool sandbox_alive;
+	char *cwd, *env, *user, *timeout; /* owned; defaults as written */
+	uint64_t timeout_usec;
+	char **env_pairs; /* owned; of env */
+};
+
+#define runs_log(runs, ...)                                                                        \
+	do {                                                                                       \
+		if ((runs)->config.hooks.log)                                                      \
+			(runs)->config.hooks.log((runs)->config.hooks.arg, __VA_ARGS__);           \
+	} while (0)
+
+/* Makes a record and its row; not started. The id is copied, NULL: the next number. */
+int run_new(struct runs *runs, const char *id, struct run **ret);
+
+/* Takes a record and all that it owns away, from the index too. */
+void run_free(struct run *run);
+
+/* Writes the record's present state to the index; a failure is logged. */
+void run_save(struct run *run);
+
+/* The same with its command, for one that starts; reserved: it has a row already. */
+void run_save_start(struct run *run, const char *cmd, bool reserved);
+
+/* Removes the oldest ended runs beyond the limits. */
+void runs_prune(struct runs *runs);
+
+/* The pipes of standard output and error: makes them, *ret_out and *ret_err for the command. */
+int run_pipes_open(struct run *run, int *ret_out, int *ret_err);
+/* Takes in what they hold now. */
+void run_pipes_drain(struct run *run);
+void run_pipes_close(struct run *run);
+
+/* The standard input as asked: *ret_in is owned by the caller, -1 for none. */
+int run_stdin_open(struct run *run, struct run_request *request, int *ret_in);
+void run_stdin_shut(struct run *run);
+
+/* The defaults as the last mount left them. */
+int runs_defaults_load(struct runs *runs, struct fail *f);
+
+/* Whether commands can start in path: 0, or a negative errno with words. */
+int runs_check_cwd(struct runs *runs, const char *path, struct fail *f);
+
+/* The environment of a command, NULL-terminated, owned through run_request_free_strings(). */
+int run_environment(
+	struct runs *runs, const struct sandbox_user *user, char *const *more, char ***ret);
+
+/* An event of the sandbox that concerns this run. */
+void run_on_event(struct run *run, const struct sandbox_event *event);
+
+/* Ends a run that can get no further event. */
+void run_on_sandbox_death(struct run *run);

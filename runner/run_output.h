@@ -1,0 +1,44 @@
+// What a run writes: two streams and their interleaving, kept in files of the state directory.
+// Files are made when the first byte comes; until both streams have written, `output` is the one
+// that has, and is not stored twice.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum run_stream { RUN_STDOUT, RUN_STDERR, RUN_OUTPUT };
+
+struct run_output {
+	int dir_fd; /* borrowed; STATE/runs */
+	uint32_t number; /* names the files */
+	uint64_t limit_bytes; /* kept of each stream */
+	uint64_t total[2]; /* bytes that the command wrote */
+	uint64_t kept[3]; /* bytes in the file of each; [RUN_OUTPUT] counts without a file, too */
+	int fd[3]; /* owned; -1 until needed */
+	bool mixed; /* `output` has a file of its own */
+	bool dropped; /* bytes beyond the limit, or that the disk refused */
+};
+
+void run_output_init(struct run_output *o, int dir_fd, uint32_t number, uint64_t limit_bytes);
+
+/* Closes descriptors; the files stay. */
+void run_output_close(struct run_output *o);
+
+/* Removes the files. */
+void run_output_remove(struct run_output *o);
+
+/* Adds bytes to a stream (RUN_STDOUT or RUN_STDERR). Bytes over the limit are counted and dropped.
+ * 0, or -errno when the disk refused: the bytes are counted as dropped then. */
+int run_output_add(struct run_output *o, enum run_stream stream, const void *data, size_t len);
+
+/* Counts bytes that were thrown away unseen. */
+void run_output_drop(struct run_output *o, enum run_stream stream, uint64_t len);
+
+/* Whether a stream is full, so that the rest need not be read into memory. */
+bool run_output_full(const struct run_output *o, enum run_stream stream);
+
+/* Reads kept bytes. The count, 0 at the present end, or -errno. */
+ssize_t run_output_read(
+	struct run_output *o, enum run_stream stream, void *data, size_t len, uint64_t off);
