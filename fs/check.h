@@ -1,0 +1,36 @@
+// What this machine can do for sandpit: single checks, each with a word of advice.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/buf.h"
+
+enum check_result {
+	CHECK_OK,
+	CHECK_MISSING,
+	CHECK_UNUSED, /* has no meaning for this user */
+};
+
+/* Each adds to `why` what was found, or what is missing and the package or setting that helps, in
+ * one line. They may fork, mount in a namespace of their own, and start programs; they leave
+ * nothing behind. */
+typedef enum check_result check_function(struct buf *why);
+
+check_function check_fuse, check_fusermount, check_user_namespaces, check_uid_ranges, check_overlay,
+	check_idmap, check_cgroups, check_seccomp;
+check_function check_passthrough, check_network, check_python, check_node, check_r, check_bash,
+	check_browser, check_checkpoints;
+
+/* Runs work(why) in a child process, so that it may enter namespaces; work returns 0 or a negative
+ * errno. */
+int check_in_child(int (*work)(void));
+
+/* Puts the calling process into a user and a mount namespace of its own. 0 or -errno. */
+int check_enter_user_namespace(void);
+
+/* Whether a program is in PATH. */
+bool check_has_program(const char *name);
+
+/* Runs a program and keeps the first line of what it prints; 0, or -errno. */
+int check_ask_program(const char *const argv[], char *line, size_t size);

@@ -1,0 +1,200 @@
+// Checks that enter namespaces and mount in them: overlays and idmapped mounts, tried in a child.
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/scope.h"
+#include "fs/check.h"
+#include "fs/state_dir.h"
+
+int check_in_child(int (*work)(void))
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		_exit(-work() & 0xff);
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
+}
+
+int check_enter_user_namespace(void)
+{
+	return unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ? -errno : 0;
+}
+
+/* Where the trial overlay's layers lie; for the child. */
+static char trial[4096];
+
+static int write_file(const char *path, const char *text)
+{
+	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+static int become_root_inside(void)
+{
+	char map[64];
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	int r = check_enter_user_namespace();
+
+	if (r < 0)
+		return r;
+	snprintf(map, sizeof(map), "0 %u 1", uid);
+	r = write_file("/proc/self/uid_map", map);
+	if (r == 0)
+		r = write_file("/proc/self/setgroups", "deny");
+	snprintf(map, sizeof(map), "0 %u 1", gid);
+	return r < 0 ? r : write_file("/proc/self/gid_map", map);
+}
+
+/* As a sandbox does it: the system's /usr below, a layer beside the state directories above. */
+static int mount_overlay(void)
+{
+	bool is_root = geteuid() == 0;
+	char options[3 * sizeof(trial)], at[sizeof(trial) + 8];
+	int r = is_root ? (unshare(CLONE_NEWNS) < 0 ? -errno : 0) : become_root_inside();
+
+	if (r < 0)
+		return r;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -errno;
+	snprintf(options, sizeof(options), "lowerdir=/usr,upperdir=%s/up,workdir=%s/wk%s", trial,
+		trial, is_root ? "" : ",userxattr");
+	snprintf(at, sizeof(at), "%s/at", trial);
+	return mount("overlay", at, "overlay", 0, options) < 0 ? -errno : 0;
+}
+
+static void each_layer(int (*act)(int fd, const char *name))
+{
+	static const char *const names[] = {"up", "wk/work", "wk", "at"};
+	auto_close int fd = open(trial, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	for (size_t i = 0; fd >= 0 && i < ARRAY_LEN(names); i++)
+		act(fd, names[i]);
+}
+
+static int make_layer(int fd, const char *name)
+{
+	return strchr(name, '/') ? 0 : mkdirat(fd, name, 0700);
+}
+
+static int remove_layer(int fd, const char *name)
+{
+	return unlinkat(fd, name, AT_REMOVEDIR);
+}
+
+/* A directory on the file system where the states are or will be. */
+static int make_trial(void)
+{
+	auto_free char *home = NULL;
+	int r = state_dir_default("", &home, NULL);
+
+	if (r < 0)
+		return r;
+	while (access(home, W_OK) < 0 && strrchr(home, '/') > home)
+		*strrchr(home, '/') = '\0';
+	if (snprintf(trial, sizeof(trial), "%s/.sandpit-check.XXXXXX", home) >= (int)sizeof(trial))
+		return -ENAMETOOLONG;
+	return mkdtemp(trial) ? 0 : -errno;
+}
+
+enum check_result check_overlay(struct buf *why)
+{
+	int r = make_trial();
+
+	if (r < 0) {
+		buf_printf(why, "no place to try it: %s", strerror(-r));
+		return CHECK_MISSING;
+	}
+	each_layer(make_layer);
+	r = check_in_child(mount_overlay);
+	each_layer(remove_layer);
+	rmdir(trial);
+	if (r == 0)
+		return buf_add_str(why, "can be mounted where the states are"), CHECK_OK;
+	*strrchr(trial, '/') = '\0';
+	if (r == -ENODEV)
+		buf_add_str(why, "modprobe overlay");
+	else if (r == -EINVAL)
+		buf_printf(why,
+			"not with layers in %s (itself an overlay?): set XDG_STATE_HOME, or "
+			"state=, to a place on another file system",
+			trial);
+	else
+		buf_printf(why,
+			"%s (in a container: --security-opt seccomp=unconfined "
+			"--security-opt apparmor=unconfined)",
+			strerror(-r));
+	return CHECK_MISSING;
+}
+
+/* Maps /usr by the user namespace of a child that waits until this one ends. */
+static int idmap_usr(void)
+{
+	struct mount_attr attr = {.attr_set = MOUNT_ATTR_IDMAP};
+	auto_close int ns = -1, tree = -1;
+	int ready[2];
+	char path[64], byte;
+	pid_t pid;
+	int r = pipe2(ready, O_CLOEXEC) < 0 ? -errno : 0;
+
+	pid = r < 0 ? -1 : fork();
+	if (pid < 0)
+		return r < 0 ? r : -errno;
+	if (pid == 0) {
+		close(ready[1]);
+		r = unshare(CLONE_NEWUSER);
+		_exit(read(ready[0], &byte, 1) < 0 || r < 0);
+	}
+	close(ready[0]);
+	snprintf(path, sizeof(path), "/proc/%ld/uid_map", (long)pid);
+	/* Refused until the child is in its namespace. */
+	for (int i = 0; i < 1000 && write_file(path, "0 100000 65536") < 0; i++)
+		sched_yield();
+	snprintf(path, sizeof(path), "/proc/%ld/gid_map", (long)pid);
+	write_file(path, "0 100000 65536");
+	snprintf(path, sizeof(path), "/proc/%ld/ns/user", (long)pid);
+	ns = open(path, O_RDONLY | O_CLOEXEC);
+	attr.userns_fd = (uint64_t)ns;
+	tree = open_tree(AT_FDCWD, "/usr", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	r = ns < 0 || tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0
+		    ? -errno
+		    : 0;
+	close(ready[1]);
+	waitpid(pid, NULL, 0);
+	return r;
+}
+
+enum check_result check_idmap(struct buf *why)
+{
+	int r;
+
+	if (geteuid() != 0)
+		return buf_add_str(why, "used by root only"), CHECK_UNUSED;
+	r = check_in_child(idmap_usr);
+	if (r == 0)
+		return buf_add_str(why, "of /usr"), CHECK_OK;
+	buf_printf(why, "of /usr: %s (kernel 5.12 or newer, and a file system that can)",
+		strerror(-r));
+	return CHECK_MISSING;
+}

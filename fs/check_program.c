@@ -1,0 +1,199 @@
+// Checks of programs that are installed or not: kernels, browser, network.
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/scope.h"
+#include "fs/check.h"
+
+extern char **environ;
+
+bool check_has_program(const char *name)
+{
+	const char *path = getenv("PATH");
+
+	path = path ? path : "/usr/local/bin:/usr/bin:/bin";
+	while (*path) {
+		size_t len = strcspn(path, ":");
+		char file[PATH_MAX];
+
+		if (snprintf(file, sizeof(file), "%.*s/%s", (int)len, path, name) <
+				(int)sizeof(file) &&
+			access(file, X_OK) == 0)
+			return true;
+		path += len + (path[len] == ':');
+	}
+	return false;
+}
+
+static int start(const char *const argv[], int out_fd, pid_t *ret)
+{
+	posix_spawn_file_actions_t actions;
+	int r = -posix_spawn_file_actions_init(&actions);
+
+	if (r < 0)
+		return r;
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, out_fd, 1);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	r = -posix_spawnp(ret, argv[0], &actions, NULL, (char *const *)argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return r;
+}
+
+int check_ask_program(const char *const argv[], char *line, size_t size)
+{
+	int pipe_fds[2], status;
+	size_t len = 0;
+	pid_t pid;
+	int r;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return -errno;
+	r = start(argv, pipe_fds[1], &pid);
+	close(pipe_fds[1]);
+	while (r == 0) {
+		char part[256];
+		ssize_t got = read(pipe_fds[0], part, sizeof(part));
+		size_t take = got < 0 ? 0 : (size_t)got;
+
+		if (got == 0 || (got < 0 && errno != EINTR))
+			break;
+		take = take < size - 1 - len ? take : size - 1 - len;
+		memcpy(line + len, part, take);
+		len += take;
+	}
+	close(pipe_fds[0]);
+	if (r < 0)
+		return r;
+	line[len] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (waitpid(pid, &status, 0) < 0)
+		return -errno;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -ENOEXEC;
+}
+
+enum check_result check_python(struct buf *why)
+{
+	const char *const argv[] = {"python3", "-c",
+		"import sys,IPython;print('Python',sys.version.split()[0]+', IPython',"
+		"IPython.__version__)",
+		NULL};
+	char line[128];
+
+	if (!check_has_program("python3"))
+		return buf_add_str(why, "apt install python3 python3-ipython"), CHECK_MISSING;
+	if (check_ask_program(argv, line, sizeof(line)) < 0)
+		return buf_add_str(why, "IPython: apt install python3-ipython"), CHECK_MISSING;
+	return buf_add_str(why, line), CHECK_OK;
+}
+
+/* The version line of a program, or the package that has it. */
+static enum check_result version(
+	struct buf *why, const char *program, const char *option, const char *package)
+{
+	const char *const argv[] = {program, option, NULL};
+	char line[128];
+
+	if (!check_has_program(program)) {
+		buf_printf(why, "apt install %s", package);
+		return CHECK_MISSING;
+	}
+	if (check_ask_program(argv, line, sizeof(line)) < 0) {
+		buf_printf(why, "%s %s fails", program, option);
+		return CHECK_MISSING;
+	}
+	buf_printf(why, "%.100s", line);
+	return CHECK_OK;
+}
+
+enum check_result check_node(struct buf *why)
+{
+	return version(why, "node", "--version", "nodejs");
+}
+
+enum check_result check_r(struct buf *why)
+{
+	return version(why, "R", "--version", "r-base-core");
+}
+
+enum check_result check_bash(struct buf *why)
+{
+	return version(why, "bash", "--version", "bash");
+}
+
+enum check_result check_browser(struct buf *why)
+{
+	if (!check_has_program("node")) {
+		buf_add_str(why, "its driver needs node: apt install nodejs chromium");
+		return CHECK_MISSING;
+	}
+	return version(why, "chromium", "--version", "chromium");
+}
+
+enum check_result check_checkpoints(struct buf *why)
+{
+	buf_add_str(why, "this build has none");
+	return CHECK_MISSING;
+}
+
+enum check_result check_network(struct buf *why)
+{
+	bool has_pasta = check_has_program("pasta");
+	auto_close int tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+
+	if (!has_pasta && !check_has_program("slirp4netns")) {
+		buf_add_str(why, "net=user needs pasta or slirp4netns: apt install passt");
+		return CHECK_MISSING;
+	}
+	if (tun < 0) {
+		buf_printf(why,
+			"net=user needs /dev/net/tun: %s (modprobe tun; chmod 666 /dev/net/tun)",
+			strerror(errno));
+		return CHECK_MISSING;
+	}
+	buf_printf(why, "%s, /dev/net/tun", has_pasta ? "pasta" : "slirp4netns");
+	return CHECK_OK;
+}
+
+/* "fusermount3 version: 3.17.2" comes with the library of the same version. */
+static bool is_library_new(int *ret_major, int *ret_minor)
+{
+	const char *const argv[] = {"fusermount3", "--version", NULL};
+	char line[128];
+
+	if (check_ask_program(argv, line, sizeof(line)) < 0 ||
+		sscanf(line, "fusermount3 version: %d.%d", ret_major, ret_minor) != 2)
+		return false;
+	return *ret_major > 3 || (*ret_major == 3 && *ret_minor >= 17);
+}
+
+enum check_result check_passthrough(struct buf *why)
+{
+	struct utsname name;
+	int major = 0, minor = 0, lib_major = 0, lib_minor = 0;
+
+	if (uname(&name) < 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2)
+		return buf_add_str(why, "kernel version unknown"), CHECK_MISSING;
+	if (major < 6 || (major == 6 && minor < 9)) {
+		buf_printf(why, "kernel %d.%d; needs 6.9 or newer (files/ works, slower)", major,
+			minor);
+		return CHECK_MISSING;
+	}
+	if (!is_library_new(&lib_major, &lib_minor)) {
+		buf_printf(why, "libfuse %d.%d; needs 3.17 or newer (files/ works, slower)",
+			lib_major, lib_minor);
+		return CHECK_MISSING;
+	}
+	if (geteuid() != 0)
+		return buf_add_str(why, "the kernel gives it to root only"), CHECK_UNUSED;
+	buf_printf(why, "kernel %d.%d, libfuse %d.%d", major, minor, lib_major, lib_minor);
+	return CHECK_OK;
+}

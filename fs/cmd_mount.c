@@ -1,0 +1,248 @@
+// sandpit mount: settings, checks, and handing over to the daemon.
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/config.h"
+#include "common/config_value.h"
+#include "common/scope.h"
+#include "fs/cmd.h"
+#include "fs/daemon.h"
+#include "fs/detach.h"
+#include "fs/mount_point.h"
+#include "fs/registry.h"
+#include "fs/state_dir.h"
+
+struct mount_request {
+	const struct config *config; /* borrowed */
+	const char *dir; /* borrowed; as the user wrote it */
+	bool foreground;
+};
+
+/* "/home/me/box" is "home-me-box". */
+static int default_name(const char *mount_point, char **ret, struct fail *f)
+{
+	char *name = strdup(mount_point + 1);
+
+	if (!name)
+		return -ENOMEM;
+	for (char *p = name; *p; p++) {
+		if (*p == '/')
+			*p = '-';
+	}
+	if (!config_value_is_name(name)) {
+		free(name);
+		return fail_set(f, -EINVAL,
+			"%s: this path cannot serve as the sandbox's name (too long, or with "
+			"characters that a name cannot have); give one with -o name=NAME",
+			mount_point);
+	}
+	*ret = name;
+	return 0;
+}
+
+static int choose_name(
+	const struct config *config, const char *mount_point, char **ret, struct fail *f)
+{
+	if (!config->name)
+		return default_name(mount_point, ret, f);
+	*ret = strdup(config->name);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int choose_state(const struct config *config, const char *name, char **ret, struct fail *f)
+{
+	if (!config->state)
+		return state_dir_default(name, ret, f);
+	*ret = strdup(config->state);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* One inside the other: the mount would hide its own state, or the sandbox contain its mount. */
+static int check_apart(const char *mount_point, const char *state_path, struct fail *f)
+{
+	if (mount_point_is_below(state_path, mount_point))
+		return fail_set(f, -EINVAL,
+			"state directory %s: lies below the mount point %s and would be hidden by "
+			"it",
+			state_path, mount_point);
+	if (mount_point_is_below(mount_point, state_path))
+		return fail_set(f, -EINVAL, "%s: lies inside the state directory %s", mount_point,
+			state_path);
+	return 0;
+}
+
+static void ready(void *arg)
+{
+	if (arg)
+		detach_ready(arg);
+}
+
+static int run_daemon(const struct mount_request *request, struct detach *detach,
+	const struct state_dir *state, const char *name, const char *mount_point, struct fail *f)
+{
+	const struct registry_entry entry = {.name = (char *)name,
+		.mount_point = (char *)mount_point,
+		.state_path = state->path,
+		.since_usec = clock_wall_usec()};
+	const struct daemon_options options = {.config = request->config,
+		.name = name,
+		.mount_point = mount_point,
+		.state_path = state->path,
+		.state_fd = state->fd,
+		.foreground = request->foreground,
+		.ready = ready,
+		.ready_arg = detach};
+	int registry_fd = -1;
+	int r = registry_add(&entry, &registry_fd, f);
+
+	if (r < 0)
+		return r;
+	/* Where the user happened to be must stay free to be unmounted. */
+	if (detach && chdir("/") < 0)
+		r = fail_errno(f, -errno, "/");
+	if (r == 0)
+		r = daemon_run(&options, f);
+	registry_remove(mount_point, &registry_fd);
+	return r;
+}
+
+static int serve(struct detach *detach, void *arg, struct fail *f)
+{
+	const struct mount_request *request = arg;
+	auto_state_dir struct state_dir state = {.fd = -1, .lock_fd = -1};
+	auto_free char *mount_point = NULL, *name = NULL, *state_path = NULL;
+	int r = mount_point_prepare(request->dir, request->config->nonempty, &mount_point, f);
+
+	if (r == 0)
+		r = choose_name(request->config, mount_point, &name, f);
+	if (r == 0)
+		r = choose_state(request->config, name, &state_path, f);
+	if (r == 0)
+		r = check_apart(mount_point, state_path, f);
+	if (r == 0)
+		r = state_dir_open(state_path, mount_point, &state, f);
+	if (r == 0)
+		r = check_apart(mount_point, state.path, f);
+	if (r < 0)
+		return r;
+	return run_daemon(request, detach, &state, name, mount_point, f);
+}
+
+/* A daemon that was killed could not take its mount away. */
+static void clean_after(const char *dir)
+{
+	auto_mount_point struct mount_point point = {.fd = -1};
+
+	if (mount_point_open(dir, &point, NULL) < 0)
+		return;
+	mount_point_clean(dir, NULL);
+	registry_prune(point.path);
+}
+
+int cmd_mount_config(const struct config *c, const char *dir, bool foreground)
+{
+	struct mount_request request = {.config = c, .dir = dir, .foreground = foreground};
+	struct fail f = {0};
+	int r;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (foreground) {
+		r = serve(NULL, &request, &f);
+	} else {
+		r = detach_run(serve, &request, &f);
+		if (r < 0)
+			clean_after(dir);
+	}
+	return r < 0 ? cmd_failed("mount", r, &f) : CMD_OK;
+}
+
+/* What the command line said, before it is applied: the file comes first. */
+struct arguments {
+	const char *file; /* NULL: the usual places */
+	const char **options; /* owned; each -o */
+	size_t options_len;
+	bool foreground;
+};
+
+static int read_settings(const struct arguments *arguments, struct config *c, struct fail *f)
+{
+	auto_free char *found = NULL;
+	const char *file = arguments->file;
+	int r = config_init(c);
+
+	if (r == 0 && !file) {
+		r = config_find_file(&found);
+		file = found;
+	}
+	if (r == 0 && file)
+		r = config_read_file(c, file, f);
+	for (size_t i = 0; r == 0 && i < arguments->options_len; i++)
+		r = config_set_options(c, arguments->options[i], f);
+	return r;
+}
+
+static int mount_with(const struct arguments *arguments, const char *dir)
+{
+	auto_call(config_clear) struct config c = {0};
+	struct fail f = {0};
+	int r = read_settings(arguments, &c, &f);
+
+	if (r < 0)
+		return cmd_failed("mount", r, &f);
+	return cmd_mount_config(&c, dir, arguments->foreground);
+}
+
+static int run(const struct cmd *cmd, int argc, char **argv)
+{
+	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
+	auto_free const char **options = calloc((size_t)argc, sizeof(*options));
+	struct arguments arguments = {.options = options};
+	int option;
+
+	if (!options)
+		return cmd_failed(cmd->name, -ENOMEM, NULL);
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":fc:o:", longs, NULL)) != -1) {
+		if (option == 'f')
+			arguments.foreground = true;
+		else if (option == 'c')
+			arguments.file = optarg;
+		else if (option == 'o')
+			options[arguments.options_len++] = optarg;
+		else
+			return cmd_bad_option(cmd, option, argv);
+	}
+	if (optind == argc)
+		return cmd_usage(cmd, "where? DIR is missing");
+	if (optind + 1 < argc)
+		return cmd_usage(cmd, "one DIR only, not also '%s'", argv[optind + 1]);
+	return mount_with(&arguments, argv[optind]);
+}
+
+static int more_help(struct buf *to)
+{
+	return config_help(to);
+}
+
+const struct cmd cmd_mount = {
+	.name = "mount",
+	.usage = "[-f] [-c FILE] [-o KEY=VALUE,...] DIR",
+	.summary = "mounts a sandbox at DIR",
+	.help = "Mounts a sandbox at the empty directory DIR and returns when it can be used.\n"
+		"\n"
+		"  -f                    stay in the foreground, log to standard error\n"
+		"  -c FILE               read settings from FILE (default:\n"
+		"                        $XDG_CONFIG_HOME/sandpit/sandpit.ini, else\n"
+		"                        /etc/sandpit.ini)\n"
+		"  -o KEY=VALUE,...      settings that go before those of the file; \\, is a\n"
+		"                        comma within a value\n"
+		"\n"
+		"Settings (SIZE as 64M or 1.5G):\n",
+	.more_help = more_help,
+	.run = run,
+};
