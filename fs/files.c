@@ -1,0 +1,280 @@
+// files/ as a whole: what it is made of, and how names become nodes.
+#include "fs/files_impl.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+
+#include "common/scope.h"
+
+_Static_assert(FILES_ROOT == NODE_TABLE_ROOT, "the node table counts from files/");
+
+static const char *const reserved_names[] = {"proc", "sys", "dev"};
+static const char *const mount_names[] = {"usr", "opt", "var/lib/dpkg"};
+
+bool files_is_reserved(uint64_t parent, const char *name)
+{
+	if (parent != FILES_ROOT)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(reserved_names); i++)
+		if (!strcmp(name, reserved_names[i]))
+			return true;
+	return false;
+}
+
+/* Which file systems keep their word about times: here a page written through a mapping is set
+ * read-only once it is stored, so that the next store is noticed. tmpfs never notices any. */
+static void learn_file_system(struct files *files)
+{
+	struct statfs fs;
+
+	if (fstatfs(files->config.tree_fd, &fs) < 0)
+		return;
+	files->has_birth = fs.f_type != OVERLAYFS_SUPER_MAGIC;
+	files->mtime_is_true = fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC ||
+			       fs.f_type == BTRFS_SUPER_MAGIC;
+}
+
+/* In a fixed order, so that inode numbers are the same in each mount. */
+static void learn_devices(struct files *files)
+{
+	struct statx sx;
+
+	for (size_t i = 0; i < ARRAY_LEN(mount_names); i++)
+		if (files_statx(files->config.tree_fd, mount_names[i], &sx) == 0)
+			files_ino(files, makedev(sx.stx_dev_major, sx.stx_dev_minor), 0);
+}
+
+static int set_up(struct files *files, struct fail *f)
+{
+	struct node_key root;
+	struct statx sx;
+	int r;
+
+	files->proc_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (files->proc_fd < 0)
+		return fail_errno(f, -errno, "/proc/self/fd");
+	r = files_statx(files->config.tree_fd, "", &sx);
+	if (r < 0)
+		return fail_errno(f, r, "the root of the sandbox's tree");
+	files->root_dev = makedev(sx.stx_dev_major, sx.stx_dev_minor);
+	learn_file_system(files);
+	learn_devices(files);
+	files_key(files, &sx, &root);
+	r = node_table_new(files->config.tree_fd, &root, files->config.max_fds, &files->nodes);
+	return r < 0 ? fail_errno(f, r, "the table of nodes") : 0;
+}
+
+int files_new(const struct files_config *config, struct files **ret, struct fail *f)
+{
+	struct files *files = calloc(1, sizeof(*files));
+	int r;
+
+	if (!files)
+		return fail_errno(f, -ENOMEM, "files/");
+	files->config = *config;
+	files->proc_fd = -1;
+	pthread_mutex_init(&files->devices_lock, NULL);
+	r = set_up(files, f);
+	if (r < 0) {
+		files_free(files);
+		return r;
+	}
+	*ret = files;
+	return 0;
+}
+
+void files_free(struct files *files)
+{
+	if (!files)
+		return;
+	node_table_free(files->nodes);
+	scope_close(&files->proc_fd);
+	pthread_mutex_destroy(&files->devices_lock);
+	free(files);
+}
+
+void files_counts(struct files *files, uint64_t *ret_nodes, uint64_t *ret_fds)
+{
+	node_table_counts(files->nodes, ret_nodes, ret_fds);
+}
+
+int files_use_dir(struct files *files, uint64_t ino, struct node_use *ret)
+{
+	int r = node_table_use(files->nodes, ino, ret);
+
+	if (r < 0)
+		return r;
+	if (!S_ISDIR(ret->type))
+		return -ENOTDIR;
+	return ret->reserved ? -EACCES : 0;
+}
+
+int files_check_movable(int dir_fd, uint64_t parent, const char *name)
+{
+	struct statx sx;
+	int r;
+
+	if (files_is_reserved(parent, name))
+		return -EBUSY;
+	r = files_statx(dir_fd, name, &sx);
+	if (r < 0)
+		return r;
+	return sx.stx_attributes & STATX_ATTR_MOUNT_ROOT ? -EBUSY : 0;
+}
+
+void files_fill_entry(struct files *files, fuse_ino_t ino, struct fuse_entry_param *ret)
+{
+	ret->ino = ino;
+	ret->generation = files->config.generation;
+	ret->entry_timeout = files->timeouts.entry;
+	ret->attr_timeout = files->timeouts.attr;
+}
+
+int files_enter_found(struct files *files, const struct node_use *dir, uint64_t parent,
+	const char *name, const struct statx *sx, struct fuse_entry_param *ret)
+{
+	bool reserved = files_is_reserved(parent, name);
+	struct node_key key;
+	unsigned depth;
+	uint64_t ino;
+	int r;
+
+	*ret = (struct fuse_entry_param){0};
+	if (reserved && !S_ISDIR(sx->stx_mode))
+		return -ENOENT;
+	files_key(files, sx, &key);
+	r = node_table_enter(files->nodes, parent, name, &key, reserved, &ino, &depth);
+	if (r < 0)
+		return r;
+	files_fill_entry(files, ino, ret);
+	files_fill(files, sx, &ret->attr);
+	if (S_ISLNK(sx->stx_mode))
+		files_fix_link_size(files, dir->fd, name, depth, &ret->attr);
+	return 0;
+}
+
+int files_enter(struct files *files, const struct node_use *dir, uint64_t parent, const char *name,
+	struct fuse_entry_param *ret)
+{
+	struct statx sx;
+	int r;
+
+	r = files_statx(dir->fd, name, &sx);
+	return r < 0 ? r : files_enter_found(files, dir, parent, name, &sx, ret);
+}
+
+void files_reply_entry(struct files *files, fuse_req_t req, const struct fuse_entry_param *e)
+{
+	if (fuse_reply_entry(req, e) == -ENOENT)
+		files_forget(files, e->ino, 1);
+}
+
+/* "." of any node: how a file server comes back to one whose number it has kept. */
+static int enter_again(struct files *files, fuse_ino_t ino, struct fuse_entry_param *ret)
+{
+	int r;
+
+	*ret = (struct fuse_entry_param){0};
+	r = files_stat(files, ino, &ret->attr);
+	if (r == 0)
+		r = node_table_again(files->nodes, ino);
+	files_fill_entry(files, ino, ret);
+	return r;
+}
+
+/* ".." of a directory: of files/ itself, the mount's root. */
+static int enter_parent(struct files *files, fuse_ino_t ino, struct fuse_entry_param *ret)
+{
+	uint64_t parent;
+	int r;
+
+	r = node_table_parent(files->nodes, ino, &parent);
+	if (r < 0 || parent)
+		return r < 0 ? r : enter_again(files, parent, ret);
+	*ret = (struct fuse_entry_param){0};
+	files_fill_entry(files, FUSE_ROOT_ID, ret);
+	ret->generation = 0;
+	ret->attr.st_ino = FUSE_ROOT_ID;
+	ret->attr.st_mode = S_IFDIR | 0755;
+	ret->attr.st_nlink = 2;
+	ret->attr.st_uid = files->config.owner_uid;
+	ret->attr.st_gid = files->config.owner_gid;
+	return 0;
+}
+
+static int look_up(
+	struct files *files, fuse_ino_t parent, const char *name, struct fuse_entry_param *ret)
+{
+	auto_use struct node_use dir = {0};
+	int r;
+
+	if (!strcmp(name, "."))
+		return enter_again(files, parent, ret);
+	if (!strcmp(name, ".."))
+		return enter_parent(files, parent, ret);
+	r = node_table_use(files->nodes, parent, &dir);
+	if (r < 0)
+		return r;
+	if (!S_ISDIR(dir.type))
+		return -ENOTDIR;
+	return dir.reserved ? -ENOENT : files_enter(files, &dir, parent, name, ret);
+}
+
+void files_lookup(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fuse_entry_param e;
+	int r = look_up(files, parent, name, &e);
+
+	if (r == 0) {
+		files_reply_entry(files, req, &e);
+	} else if (r == -ENOENT && files->timeouts.negative > 0) {
+		e = (struct fuse_entry_param){.entry_timeout = files->timeouts.negative};
+		fuse_reply_entry(req, &e);
+	} else {
+		files_reply(req, r);
+	}
+}
+
+void files_forget(struct files *files, fuse_ino_t ino, uint64_t nlookup)
+{
+	node_table_forget(files->nodes, ino, nlookup);
+}
+
+int files_root_entry(struct files *files, struct fuse_entry_param *ret)
+{
+	return enter_again(files, FILES_ROOT, ret);
+}
+
+int files_root_attr(struct files *files, struct stat *ret)
+{
+	return files_stat(files, FILES_ROOT, ret);
+}
+
+void files_statfs(struct files *files, fuse_req_t req, fuse_ino_t ino)
+{
+	auto_place struct node_place place = {0};
+	struct statvfs fs;
+	int r;
+
+	r = node_table_place(files->nodes, ino, &place);
+	if (r == 0 && fstatvfs(place.use.fd, &fs) < 0)
+		r = -errno;
+	if (r < 0)
+		files_reply(req, r);
+	else
+		fuse_reply_statfs(req, &fs);
+}
+
+/* The kernel decides by the attributes (default_permissions) and need not ask again. */
+void files_access(struct files *files, fuse_req_t req, fuse_ino_t ino, int mask)
+{
+	(void)files;
+	(void)ino;
+	(void)mask;
+	files_reply(req, -ENOSYS);
+}

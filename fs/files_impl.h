@@ -1,0 +1,94 @@
+// What the files_*.c share.
+#pragma once
+
+#include "fs/files.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include "common/buf.h"
+#include "fs/node_table.h"
+
+#define FILES_DEVICES_MAX 64
+
+/* For how long the kernel may use what it was told, in seconds. All zero: it asks again each time,
+ * so that what a command in the sandbox changed is seen at once. */
+struct files_timeouts {
+	double entry;
+	double attr;
+	double negative;
+};
+
+struct files {
+	struct files_config config;
+	struct files_timeouts timeouts;
+	struct node_table *nodes; /* owned */
+	int proc_fd; /* owned: /proc/self/fd */
+	dev_t root_dev;
+	bool has_birth; /* the root's file system tells inodes apart by their time of birth */
+	bool mtime_is_true; /* no write, not by mmap either, leaves it as it was for long */
+	pthread_mutex_t devices_lock;
+	dev_t devices[FILES_DEVICES_MAX]; /* under devices_lock: others than the root's, as seen */
+	unsigned devices_len;
+};
+
+/* A request's answer made here: frees nothing, and is called once. r is 0 or -errno. */
+static inline void files_reply(fuse_req_t req, int r)
+{
+	fuse_reply_err(req, -r);
+}
+
+/* Memory of the calling thread, at least size bytes, valid until its next call; NULL: none left.
+ * Grows to the largest request and is freed with the thread. */
+char *files_buffer(size_t size);
+
+/* -- files.c -- */
+
+/* proc, sys and dev below the root: they are shown as empty directories. */
+bool files_is_reserved(uint64_t parent, const char *name);
+
+/* -EBUSY when a name must stay as it is: reserved, or the root of one of the sandbox's mounts.
+ * Removing one from here would detach the running sandbox's mount. */
+int files_check_movable(int dir_fd, uint64_t parent, const char *name);
+
+/* A directory to make or find something in. -EACCES: reserved. -ENOTDIR. */
+int files_use_dir(struct files *files, uint64_t ino, struct node_use *ret);
+
+/* Looks name up in the directory that dir is, counts a lookup and fills the entry. */
+int files_enter(struct files *files, const struct node_use *dir, uint64_t parent, const char *name,
+	struct fuse_entry_param *ret);
+/* The same where the inode has been looked at already. */
+int files_enter_found(struct files *files, const struct node_use *dir, uint64_t parent,
+	const char *name, const struct statx *sx, struct fuse_entry_param *ret);
+void files_fill_entry(struct files *files, fuse_ino_t ino, struct fuse_entry_param *ret);
+/* Takes the lookup back when the answer did not reach the kernel. */
+void files_reply_entry(struct files *files, fuse_req_t req, const struct fuse_entry_param *e);
+
+/* -- files_attr.c -- */
+
+int files_statx(int fd, const char *name, struct statx *ret);
+void files_key(const struct files *files, const struct statx *sx, struct node_key *ret);
+void files_fill(struct files *files, const struct statx *sx, struct stat *ret);
+uint64_t files_ino(struct files *files, dev_t dev, ino_t ino);
+int files_stat(struct files *files, uint64_t ino, struct stat *ret);
+/* The size of a link is that of what it reads as. */
+void files_fix_link_size(
+	struct files *files, int dir_fd, const char *name, unsigned depth, struct stat *st);
+
+/* -- files_ids.c -- */
+
+uid_t files_shown_id(uid_t id, uid_t base, uint32_t len, uid_t owner);
+/* -EINVAL: there is no such id in the sandbox. */
+int files_real_id(uid_t id, uid_t base, uint32_t len, uid_t owner, uid_t *ret);
+
+/* -- files_links.c -- */
+
+/* What a link reads as, into buf. */
+int files_link_text(
+	struct files *files, int dir_fd, const char *name, unsigned depth, struct buf *ret);
+
+/* -- files_open.c -- */
+
+/* Opens the inode that a descriptor stands for, a regular file or directory, never waiting. */
+int files_reopen(struct files *files, int fd, int flags);

@@ -1,0 +1,132 @@
+// Names of files/ made, removed and changed: mkdir, mknod, unlink, rmdir, rename.
+#include "fs/files_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Devices mean nothing in files/, and the node 0:0 would be a whiteout once a directory became an
+ * overlay's layer. */
+static int make_node_at(int dir_fd, const char *name, mode_t mode)
+{
+	int r;
+
+	if (S_ISCHR(mode) || S_ISBLK(mode))
+		return -EPERM;
+	if (S_ISDIR(mode))
+		r = mkdirat(dir_fd, name, mode & 07777);
+	else
+		r = mknodat(dir_fd, name, mode, 0);
+	return r < 0 ? -errno : 0;
+}
+
+static int make_node(struct files *files, fuse_ino_t parent, const char *name, mode_t mode,
+	struct fuse_entry_param *ret)
+{
+	auto_use struct node_use dir = {0};
+	int r;
+
+	r = files_use_dir(files, parent, &dir);
+	if (r < 0)
+		return r;
+	if (files_is_reserved(parent, name))
+		return -EACCES;
+	r = make_node_at(dir.fd, name, mode);
+	return r < 0 ? r : files_enter(files, &dir, parent, name, ret);
+}
+
+static void reply_made(
+	struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	struct fuse_entry_param e;
+	int r = make_node(files, parent, name, mode, &e);
+
+	if (r < 0)
+		files_reply(req, r);
+	else
+		files_reply_entry(files, req, &e);
+}
+
+void files_mknod(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name,
+	mode_t mode, dev_t rdev)
+{
+	(void)rdev;
+	reply_made(files, req, parent, name, mode);
+}
+
+void files_mkdir(
+	struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	reply_made(files, req, parent, name, S_IFDIR | (mode & 07777));
+}
+
+/* A removed directory may still be somebody's working directory: it stays open until the kernel
+ * forgets it, since it has no name to be opened by. */
+static int remove_at(struct files *files, fuse_ino_t parent, const char *name, int flags)
+{
+	auto_use struct node_use dir = {0}, child = {0};
+	uint64_t ino;
+	int r;
+
+	r = files_use_dir(files, parent, &dir);
+	if (r == 0)
+		r = files_check_movable(dir.fd, parent, name);
+	if (r < 0)
+		return r;
+	ino = flags & AT_REMOVEDIR ? node_table_child(files->nodes, parent, name) : 0;
+	if (ino)
+		node_table_use(files->nodes, ino, &child);
+	if (unlinkat(dir.fd, name, flags) < 0)
+		return -errno;
+	node_table_unname(files->nodes, parent, name, ino != 0);
+	return 0;
+}
+
+void files_unlink(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	files_reply(req, remove_at(files, parent, name, 0));
+}
+
+void files_rmdir(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	files_reply(req, remove_at(files, parent, name, AT_REMOVEDIR));
+}
+
+static int check_rename(const struct node_use *dir, fuse_ino_t parent, const char *name,
+	const struct node_use *newdir, fuse_ino_t newparent, const char *newname)
+{
+	int r = files_check_movable(dir->fd, parent, name);
+
+	if (r < 0)
+		return r;
+	r = files_check_movable(newdir->fd, newparent, newname);
+	return r == -ENOENT ? 0 : r;
+}
+
+static int rename_at(struct files *files, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
+	const char *newname, unsigned int flags)
+{
+	auto_use struct node_use dir = {0}, newdir = {0};
+	int r;
+
+	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE))
+		return -EINVAL;
+	r = files_use_dir(files, parent, &dir);
+	if (r == 0)
+		r = files_use_dir(files, newparent, &newdir);
+	if (r == 0)
+		r = check_rename(&dir, parent, name, &newdir, newparent, newname);
+	if (r < 0)
+		return r;
+	node_table_rename_begin(files->nodes);
+	r = renameat2(dir.fd, name, newdir.fd, newname, flags) < 0 ? -errno : 0;
+	node_table_rename_end(
+		files->nodes, r == 0, parent, name, newparent, newname, flags & RENAME_EXCHANGE);
+	return r;
+}
+
+void files_rename(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name,
+	fuse_ino_t newparent, const char *newname, unsigned int flags)
+{
+	files_reply(req, rename_at(files, parent, name, newparent, newname, flags));
+}

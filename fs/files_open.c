@@ -1,0 +1,267 @@
+// Files of files/ opened, made and closed.
+#include "fs/files_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/scope.h"
+
+/* Somebody in the sandbox may hold a lease. One who means well gives it up in this time; one who
+ * does not must not hold up the daemon. */
+#define LEASE_TRIES 6 /* 1 + 2 + 4 ... ms */
+
+/* Older than any page that was written through a mapping and not stored yet. */
+#define SETTLED_NSEC (60 * 1000000000LL)
+
+/* Which of the caller's flags are the backing file's, too. Not O_APPEND: with it, what a mapping
+ * wrote would be appended; files_write_buf() sees to it. Not O_DIRECT: our memory is not aligned. */
+static int backing_flags(int flags)
+{
+	const int kept = O_ACCMODE | O_TRUNC | O_SYNC | O_DSYNC | O_NOATIME;
+
+	return (flags & kept) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+}
+
+static int open_retrying(int dir_fd, const char *name, int flags, mode_t mode)
+{
+	struct timespec pause = {.tv_nsec = 1000000};
+	int fd = openat(dir_fd, name, flags, mode);
+
+	for (unsigned i = 0; fd < 0 && errno == EAGAIN && i < LEASE_TRIES; i++) {
+		nanosleep(&pause, NULL);
+		pause.tv_nsec *= 2;
+		fd = openat(dir_fd, name, flags, mode);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+int files_reopen(struct files *files, int fd, int flags)
+{
+	char name[16];
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (!S_ISREG(st.st_mode))
+		return S_ISLNK(st.st_mode) ? -ELOOP : -ENXIO;
+	snprintf(name, sizeof(name), "%d", fd);
+	r = open_retrying(files->proc_fd, name, backing_flags(flags), 0);
+	if (r != -EMFILE && r != -ENFILE)
+		return r;
+	node_table_relieve(files->nodes);
+	return open_retrying(files->proc_fd, name, backing_flags(flags), 0);
+}
+
+static int64_t nsec_of(const struct statx_timestamp *ts)
+{
+	return ts->tv_sec * 1000000000LL + ts->tv_nsec;
+}
+
+/* Whether the kernel may keep the pages that it has: nothing changed since the last open, and then
+ * already nothing had for long. Within a tick of the clock, or while a mapping's pages are dirty,
+ * the same times can mean another content. */
+static bool is_unchanged(struct files *files, uint64_t ino, int fd)
+{
+	int64_t now = (int64_t)clock_wall_usec() * 1000;
+	struct node_stamp stamp;
+	struct statx sx;
+
+	if (!files->mtime_is_true || files_statx(fd, "", &sx) < 0)
+		return false;
+	stamp = (struct node_stamp){
+		.mtime_nsec = nsec_of(&sx.stx_mtime),
+		.ctime_nsec = nsec_of(&sx.stx_ctime),
+		.size = (int64_t)sx.stx_size,
+	};
+	if (stamp.mtime_nsec > now - SETTLED_NSEC || stamp.ctime_nsec > now - SETTLED_NSEC)
+		return node_table_stamp(files->nodes, ino, NULL);
+	return node_table_stamp(files->nodes, ino, &stamp);
+}
+
+/* Nothing has to be done at close, so the kernel need not wait for us there. */
+static void set_handle(struct fuse_file_info *fi, struct node_handle *handle)
+{
+	fi->fh = (uintptr_t)handle;
+	fi->noflush = 1;
+}
+
+static int open_node(struct files *files, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	auto_use struct node_use use = {0};
+	struct node_handle *handle;
+	int fd, r;
+
+	r = node_table_use(files->nodes, ino, &use);
+	if (r < 0)
+		return r;
+	fd = files_reopen(files, use.fd, fi->flags);
+	if (fd < 0)
+		return fd;
+	fi->keep_cache = is_unchanged(files, ino, fd);
+	r = node_table_attach(files->nodes, ino, fd, &handle);
+	if (r == 0)
+		set_handle(fi, handle);
+	return r;
+}
+
+static void close_handle(struct files *files, struct fuse_file_info *fi)
+{
+	node_table_detach(files->nodes, (struct node_handle *)(uintptr_t)fi->fh);
+}
+
+void files_open(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	int r = open_node(files, ino, fi);
+
+	if (r < 0)
+		files_reply(req, r);
+	else if (fuse_reply_open(req, fi) == -ENOENT)
+		close_handle(files, fi);
+}
+
+/* A new file, or -EEXIST. */
+static int create_at(struct files *files, int dir_fd, const char *name, mode_t mode, int flags)
+{
+	int all = backing_flags(flags) | O_CREAT | O_EXCL | O_NOFOLLOW;
+	int r = open_retrying(dir_fd, name, all & ~O_TRUNC, mode & 07777);
+
+	if (r != -EMFILE && r != -ENFILE)
+		return r;
+	node_table_relieve(files->nodes);
+	return open_retrying(dir_fd, name, all & ~O_TRUNC, mode & 07777);
+}
+
+/* The kernel saw no such name, but by now there is one. -ESTALE makes it look again when what it is
+ * cannot be opened here, as a symbolic link. */
+static int open_existing(struct files *files, int dir_fd, const char *name, int flags)
+{
+	auto_close int fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	r = files_reopen(files, fd, flags);
+	return r == -ELOOP || r == -ENXIO || r == -EISDIR ? -ESTALE : r;
+}
+
+static int attach_made(
+	struct files *files, int fd, struct fuse_entry_param *e, struct fuse_file_info *fi)
+{
+	struct node_handle *handle;
+	int r = node_table_attach(files->nodes, e->ino, fd, &handle);
+
+	if (r < 0)
+		files_forget(files, e->ino, 1);
+	else
+		set_handle(fi, handle);
+	return r;
+}
+
+static int create(struct files *files, fuse_ino_t parent, const char *name, mode_t mode,
+	struct fuse_file_info *fi, struct fuse_entry_param *ret)
+{
+	auto_use struct node_use dir = {0};
+	auto_close int fd = -1;
+	struct statx sx;
+	int r;
+
+	r = files_use_dir(files, parent, &dir);
+	if (r < 0)
+		return r;
+	if (files_is_reserved(parent, name))
+		return -EACCES;
+	fd = create_at(files, dir.fd, name, mode, fi->flags);
+	if (fd == -EEXIST && !(fi->flags & O_EXCL))
+		fd = open_existing(files, dir.fd, name, fi->flags);
+	if (fd < 0)
+		return fd;
+	r = files_statx(fd, "", &sx);
+	if (r == 0)
+		r = files_enter_found(files, &dir, parent, name, &sx, ret);
+	return r < 0 ? r : attach_made(files, take_fd(&fd), ret, fi);
+}
+
+static void reply_created(struct files *files, fuse_req_t req, const struct fuse_entry_param *e,
+	struct fuse_file_info *fi)
+{
+	if (fuse_reply_create(req, e, fi) != -ENOENT)
+		return;
+	close_handle(files, fi);
+	files_forget(files, e->ino, 1);
+}
+
+void files_create(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name,
+	mode_t mode, struct fuse_file_info *fi)
+{
+	struct fuse_entry_param e;
+	int r = create(files, parent, name, mode, fi, &e);
+
+	if (r < 0)
+		files_reply(req, r);
+	else
+		reply_created(files, req, &e, fi);
+}
+
+static int make_nameless(struct files *files, fuse_ino_t parent, mode_t mode,
+	struct fuse_file_info *fi, struct fuse_entry_param *ret)
+{
+	auto_use struct node_use dir = {0};
+	auto_close int fd = -1;
+	struct node_key key;
+	struct statx sx;
+	uint64_t ino;
+	int r;
+
+	r = files_use_dir(files, parent, &dir);
+	if (r < 0)
+		return r;
+	fd = openat(dir.fd, ".", backing_flags(fi->flags) | O_TMPFILE | (fi->flags & O_EXCL),
+		mode & 07777);
+	if (fd < 0)
+		return -errno;
+	r = files_statx(fd, "", &sx);
+	if (r < 0)
+		return r;
+	files_key(files, &sx, &key);
+	r = node_table_enter_nameless(files->nodes, &key, &ino);
+	if (r < 0)
+		return r;
+	files_fill_entry(files, ino, ret);
+	files_fill(files, &sx, &ret->attr);
+	return attach_made(files, take_fd(&fd), ret, fi);
+}
+
+/* Reached only with a libfuse that has the operation (3.17); older ones answer EOPNOTSUPP. */
+void files_tmpfile(struct files *files, fuse_req_t req, fuse_ino_t parent, mode_t mode,
+	struct fuse_file_info *fi)
+{
+	struct fuse_entry_param e = {0};
+	int r = make_nameless(files, parent, mode, fi, &e);
+
+	if (r < 0)
+		files_reply(req, r);
+	else
+		reply_created(files, req, &e, fi);
+}
+
+/* Data has been written by then; errors have been reported. */
+void files_flush(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)files;
+	(void)ino;
+	(void)fi;
+	files_reply(req, 0);
+}
+
+void files_release(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	close_handle(files, fi);
+	files_reply(req, 0);
+}

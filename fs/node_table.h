@@ -1,0 +1,135 @@
+// The nodes of files/: which node id stands for which inode of the tree, by which names it is
+// reached, and the descriptors that are kept open on them.
+//
+// A record costs memory only; a descriptor is opened when one is needed, by name from the nearest
+// directory that has one, and counts only if it leads to the same inode. The table has one mutex,
+// taken and left inside each function and never held across a system call. Ids are never used
+// twice.
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#define NODE_TABLE_ROOT 2 /* the id of the tree's root; the next are counted from here */
+
+struct node_table;
+struct node;
+
+/* What tells one inode from another. */
+struct node_key {
+	dev_t dev;
+	ino_t ino;
+	mode_t type; /* S_IFMT's bits */
+	int64_t born_nsec; /* 0: not known, fits any: inode numbers are used again, this is not */
+};
+
+/* By which a change of content is seen. */
+struct node_stamp {
+	int64_t mtime_nsec;
+	int64_t ctime_nsec;
+	int64_t size;
+};
+
+/* An open file of a node. The node keeps it, and is kept by it, until node_table_detach(). */
+struct node_handle {
+	int fd; /* owned */
+	struct node *node; /* the rest is the table's own */
+	struct node_handle *next;
+	unsigned users;
+	bool detached;
+};
+
+/* A node in use: fd stays open until node_use_drop(). It may be O_PATH, and may be a handle's. */
+struct node_use {
+	struct node_table *table; /* NULL: nothing in here */
+	struct node *node;
+	struct node_handle *handle;
+	int fd;
+	mode_t type;
+	bool reserved;
+};
+
+/* Where a node is: its own descriptor and an empty name, or its directory's and its name there. */
+struct node_place {
+	struct node_use use;
+	char name[NAME_MAX + 1];
+	struct node_key key;
+	unsigned depth; /* of a symbolic link's directory: 0 is the root */
+	bool reserved; /* the node itself */
+};
+
+/* Zeroed structs are empty; dropping an empty one is harmless. */
+void node_use_drop(struct node_use *use);
+#define auto_use __attribute__((cleanup(node_use_drop)))
+
+static inline void node_place_drop(struct node_place *place)
+{
+	node_use_drop(&place->use);
+}
+#define auto_place __attribute__((cleanup(node_place_drop)))
+
+bool node_key_same(const struct node_key *a, const struct node_key *b);
+
+/* A table with only the root. tree_fd is borrowed, O_PATH. -ENOMEM. */
+int node_table_new(
+	int tree_fd, const struct node_key *root, unsigned max_fds, struct node_table **ret);
+/* With all records and descriptors, handles included. Nobody may be in the table any more. */
+void node_table_free(struct node_table *t);
+void node_table_counts(struct node_table *t, uint64_t *ret_nodes, uint64_t *ret_fds);
+
+/* A lookup of name in parent found key: gives the node's id and counts one lookup. Each name of a
+ * symbolic link is a node of its own; other inodes are one node, however many names they have.
+ * reserved: shown as an empty directory. ret_depth (or NULL): see struct node_place.
+ * -ESTALE: the parent is not known, or lies below what was found. -ENOMEM. */
+int node_table_enter(struct node_table *t, uint64_t parent, const char *name,
+	const struct node_key *key, bool reserved, uint64_t *ret_id, unsigned *ret_depth);
+
+/* The same for a file that has no name yet (O_TMPFILE): usable only while it has a handle. */
+int node_table_enter_nameless(struct node_table *t, const struct node_key *key, uint64_t *ret_id);
+
+/* One more lookup of a node that is known. -ESTALE: it is not. */
+int node_table_again(struct node_table *t, uint64_t id);
+
+/* Takes lookups back; a node without any is freed once nothing else needs it. Unknown ids are
+ * ignored. */
+void node_table_forget(struct node_table *t, uint64_t id, uint64_t lookups);
+
+/* The directory that holds a node; 0 for the root. -ESTALE: none is known. */
+int node_table_parent(struct node_table *t, uint64_t id, uint64_t *ret_parent);
+
+/* The id of the node known by this name, or 0. */
+uint64_t node_table_child(struct node_table *t, uint64_t parent, const char *name);
+
+/* The name is gone. keep: the node's descriptor, if any, stays open as long as the node is known
+ * (a removed directory that is still somebody's working directory). */
+void node_table_unname(struct node_table *t, uint64_t parent, const char *name, bool keep);
+
+/* Around the system call that renames: those who do not find a node at its old name meanwhile wait
+ * for the end and look again. renamed: whether it worked. */
+void node_table_rename_begin(struct node_table *t);
+void node_table_rename_end(struct node_table *t, bool renamed, uint64_t parent, const char *name,
+	uint64_t newparent, const char *newname, bool exchange);
+
+/* Opens (O_PATH) or finds open what id stands for. -ESTALE: unknown, or not to be found by any name
+ * that is known. -errno of open. */
+int node_table_use(struct node_table *t, uint64_t id, struct node_use *ret);
+
+/* As node_table_use() when a descriptor is open, else only of its directory: for what can be done
+ * by name and checked by key. A symbolic link is always given by name. */
+int node_table_place(struct node_table *t, uint64_t id, struct node_place *ret);
+
+/* Gives fd, an open file of id, to the table: from now on it serves for the node, too. Takes fd,
+ * also on error. -ESTALE, -ENOMEM. */
+int node_table_attach(struct node_table *t, uint64_t id, int fd, struct node_handle **ret);
+/* The handle is closed when its last user is done with it. */
+void node_table_detach(struct node_table *t, struct node_handle *handle);
+
+/* Whether the stamp is the one given last for this node; the new one is remembered. NULL forgets
+ * it and says false. */
+bool node_table_stamp(struct node_table *t, uint64_t id, const struct node_stamp *stamp);
+
+/* Closes the longer unused half of the descriptors, after EMFILE. */
+void node_table_relieve(struct node_table *t);

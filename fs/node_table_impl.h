@@ -1,0 +1,71 @@
+// What node_table.c (records and names) and node_fds.c (descriptors) share. Everything here is
+// under the table's lock.
+#pragma once
+
+#include <pthread.h>
+
+#include "common/list.h"
+#include "fs/node_hash.h"
+#include "fs/node_table.h"
+
+#define NODE_TABLE_BATCH 32 /* descriptors that are given up under the lock at once */
+
+struct node_name {
+	struct node_hash_link by_text; /* in table->by_name */
+	struct node *node;
+	struct node *parent; /* counted in parent->refs */
+	struct node_name *next; /* of the same node, newest first */
+	unsigned char len;
+	char text[];
+};
+
+struct node {
+	struct node_hash_link by_id;
+	struct node_hash_link by_key;
+	uint64_t id;
+	struct node_key key;
+	uint64_t lookups; /* that the kernel holds */
+	unsigned refs; /* names below it, uses, handles */
+	unsigned uses; /* of fd */
+	int fd; /* owned, O_PATH; -1: not open */
+	bool in_by_key; /* not for symbolic links, nor once its inode number is another's */
+	bool reserved;
+	bool kept; /* fd is not closed to make room */
+	bool stamped;
+	struct node_stamp stamp;
+	struct node_name *names; /* owned */
+	struct node_handle *handles; /* owned */
+	struct list unused; /* in table->unused while fd is open and nobody uses it */
+	struct node *trash_next;
+};
+
+struct node_table {
+	pthread_mutex_t lock;
+	pthread_cond_t rename_ended;
+	unsigned renaming; /* renames under way */
+	uint64_t renames; /* that have ended */
+	struct node_hash by_id, by_key, by_name;
+	uint64_t hash_seed;
+	uint64_t next_id;
+	struct node *root; /* owned; its fd is borrowed */
+	unsigned max_fds;
+	unsigned open_fds; /* without... */
+	unsigned open_handles;
+	struct list unused; /* nodes, longest unused first */
+	struct node *trash; /* these three: for node_table_unlock() to free and close */
+	struct node_handle *handle_trash;
+	int closing[NODE_TABLE_BATCH + 1]; /* a batch, and one that was opened twice */
+	unsigned closing_len;
+};
+
+void node_table_lock(struct node_table *t);
+/* Also frees and closes, outside of the lock, what was given up under it. */
+void node_table_unlock(struct node_table *t);
+
+struct node *node_table_find(struct node_table *t, uint64_t id);
+
+/* Gives up one reference, and the node with it when it was the last one. */
+void node_table_unref(struct node_table *t, struct node *node);
+
+/* Gives up descriptors that nobody uses until at most keep are open, or a batch is full. */
+void node_table_evict(struct node_table *t, unsigned keep);
