@@ -1,0 +1,82 @@
+# What tests need and the targets that run them; included by the Makefile.
+
+TEST_HELPERS := $(patsubst tests/lib/%.c,build/tests/%,$(wildcard tests/lib/*.c))
+UNIT_TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_REPLAYS := $(FUZZERS:fuzz_%=$(B)/tests/fuzz/replay_%)
+FUZZ_BINARIES := $(FUZZERS:%=$(B)/tests/fuzz/%)
+FUZZ_SECONDS ?= 20
+BENCHES := $(patsubst tests/bench/%.c,build/tests/bench/%,$(wildcard tests/bench/*.c))
+
+CFLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
+	-fno-omit-frame-pointer
+
+# All but main, so that a test links what it needs.
+$(B)/sandpit.a: $(FS_OBJ) $(LIB_OBJ)
+	@rm -f $@
+	ar rcsT $@ $^
+
+# Helpers are static: some of them run inside a sandbox, whatever its tree.
+build/tests/%: tests/lib/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) -O1 -static -o $@ $<
+
+build/tests/bench/%: tests/bench/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) -O2 -o $@ $<
+
+$(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(B)/sandpit.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_$(VARIANT)) $(LDFLAGS) -o $@ $^ -lcmocka $(ALL_LIBS)
+
+# A fuzz target's corpus is replayed without a fuzzer, in every variant.
+$(B)/tests/fuzz/replay_%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(B)/sandpit.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_$(VARIANT)) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
+
+$(B)/tests/fuzz/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/sandpit.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_$(VARIANT)) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
+
+.SECONDARY: $(UNIT_TESTS:$(B)/%=$(B)/obj/%.o)
+
+test-binaries: $(B)/sandpit $(TEST_HELPERS) $(UNIT_TESTS) $(FUZZ_REPLAYS)
+
+test: deps check
+check: test-binaries ## all tests, without installing packages first
+	tests/run --unit $(if $(VARIANT),--variant $(VARIANT)) $(TEST_ARGS)
+unit: $(UNIT_TESTS) $(FUZZ_REPLAYS)
+	tests/run --only-unit $(if $(VARIANT),--variant $(VARIANT))
+
+bench: $(B)/sandpit $(BENCHES)
+	tests/bench/bench $(BENCH_ARGS)
+
+# Each fuzz target for FUZZ_SECONDS; what it finds new goes to build/, never to the corpus.
+ifeq ($(VARIANT),fuzz)
+fuzz: $(FUZZ_BINARIES)
+	tests/fuzz/run $(FUZZ_SECONDS) $(FUZZ_BINARIES)
+else
+fuzz:
+	$(MAKE) VARIANT=fuzz fuzz
+endif
+
+ALL_C := $(wildcard common/*.[ch] runner/*.[ch] runner/*/*.[ch] kernels/*.[ch] kernels/*/*.[ch] \
+	fs/*.[ch] tests/*/*.[ch])
+
+format-check:
+	clang-format --dry-run -Werror $(ALL_C)
+
+lint: $(B)/obj/lint/headers
+	tests/lint $(filter-out tests/%,$(filter %.c,$(ALL_C))) -- \
+		$(BASE_CFLAGS) $(shell pkg-config --cflags $(PKGS))
+
+# Every header compiles alone.
+$(B)/obj/lint/headers: $(filter %.h,$(ALL_C))
+	@mkdir -p $(@D)
+	@for header in $^; do \
+		$(CC) $(BASE_CFLAGS) $(shell pkg-config --cflags $(PKGS)) -x c -fsyntax-only \
+			-include $$header /dev/null || exit 1; \
+	done
+	@touch $@
+
+.PHONY: test check unit bench fuzz lint format-check test-binaries
