@@ -224,6 +224,11 @@ bool loop_reclaim(struct loop *loop)
 	return leads;
 }
 
+bool loop_leads(void)
+{
+	return leads;
+}
+
 /* Makes another thread the leader if one can be had. */
 static void promote(struct loop *loop)
 {

@@ -42,6 +42,9 @@ void loop_set_thread_start(struct loop *loop, void (*start)(void *arg), void *ar
 void loop_stop(struct loop *loop);
 bool loop_stopping(struct loop *loop);
 
+/* Whether the calling thread holds the baton. */
+bool loop_leads(void);
+
 /* All below: by the leader only (or before loop_run()). */
 
 /* Starts watching; source stays in place until loop_unwatch(). events as for epoll (level). */

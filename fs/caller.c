@@ -1,0 +1,139 @@
+// What a process that makes a request is about to do.
+#include "fs/caller.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/scope.h"
+
+#define ANCESTORS_MAX 64
+#define PF_EXITING 0x4 /* linux/sched.h; field 9 of /proc/PID/stat */
+
+static void close_dir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static ssize_t read_file(int dir_fd, const char *path, char *data, size_t size)
+{
+	int fd auto_close = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, data, size - 1);
+
+	if (n >= 0)
+		data[n] = '\0';
+	return n;
+}
+
+/* Whether the link of /proc/PID/fd/N may be the file: same name, perhaps " (deleted)" after it. */
+static bool name_fits(const char *target, const char *name)
+{
+	const char *slash = strrchr(target, '/');
+	size_t len = strlen(name);
+
+	return slash && !strncmp(slash + 1, name, len) &&
+	       (!slash[1 + len] || slash[1 + len] == ' ');
+}
+
+static bool writes(int proc_fd, const char *number, uint64_t ino)
+{
+	char path[32 + sizeof("fdinfo/")], text[512];
+	unsigned long long found = 0;
+	unsigned flags = 0;
+	const char *at;
+
+	snprintf(path, sizeof(path), "fdinfo/%.30s", number);
+	if (read_file(proc_fd, path, text, sizeof(text)) < 0)
+		return false;
+	at = strstr(text, "flags:");
+	if (at)
+		sscanf(at, "flags: %o", &flags);
+	at = strstr(text, "ino:");
+	if (at)
+		sscanf(at, "ino: %llu", &found);
+	return found == ino && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+static bool holds(int proc_fd, uint64_t ino, const char *name)
+{
+	DIR *dir auto_call(close_dir) = NULL;
+	int fd = openat(proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *entry;
+	char target[4096];
+
+	if (fd < 0)
+		return false;
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return false;
+	}
+	while ((entry = readdir(dir))) {
+		ssize_t n;
+
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		n = readlinkat(fd, entry->d_name, target, sizeof(target) - 1);
+		if (n <= 0)
+			continue;
+		target[n] = '\0';
+		if (name_fits(target, name) && writes(proc_fd, entry->d_name, ino))
+			return true;
+	}
+	return false;
+}
+
+struct process {
+	pid_t parent;
+	unsigned long flags;
+	unsigned exit_code; /* as waitpid(2) gives it */
+};
+
+/* Fields 4, 9 and 52; the name in field 2 may hold anything but ends at the last ')'. */
+static bool read_stat(int proc_fd, struct process *ret)
+{
+	char text[2048];
+	const char *at;
+	int field;
+
+	if (read_file(proc_fd, "stat", text, sizeof(text)) < 0)
+		return false;
+	at = strrchr(text, ')');
+	*ret = (struct process){0};
+	for (field = 3; at && (at = strchr(at, ' ')); field++) {
+		at++;
+		if (field == 4)
+			ret->parent = (pid_t)strtol(at, NULL, 10);
+		else if (field == 9)
+			ret->flags = strtoul(at, NULL, 10);
+		else if (field == 52)
+			ret->exit_code = (unsigned)strtoul(at, NULL, 10);
+	}
+	return field > 9;
+}
+
+enum caller_state caller_look(pid_t pid, uint64_t ino, const char *name)
+{
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+		char path[32];
+		struct process process;
+		int proc_fd auto_close = -1;
+
+		snprintf(path, sizeof(path), "/proc/%d", pid);
+		proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (proc_fd < 0 || !read_stat(proc_fd, &process))
+			break;
+		if (i == 0 && (process.flags & PF_EXITING) && (process.exit_code & 0x7f))
+			return CALLER_DYING;
+		if (holds(proc_fd, ino, name))
+			return CALLER_SHARES;
+		pid = process.parent;
+	}
+	return CALLER_LAST;
+}

@@ -1,0 +1,16 @@
+// What a process that makes a request is about to do: whether somebody up its line of parents still
+// writes to the same file, and whether it is dying of a signal. Read from /proc (proc(5)).
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum caller_state {
+	CALLER_LAST, /* nobody else will write */
+	CALLER_SHARES, /* it or an ancestor still holds the file open for writing */
+	CALLER_DYING, /* a signal ended it before it closed the file */
+};
+
+/* Looks at the caller of a close. ino is the file's inode number in the mount, name its name. What
+ * cannot be looked at counts as CALLER_LAST. */
+enum caller_state caller_look(pid_t pid, uint64_t ino, const char *name);

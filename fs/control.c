@@ -1,0 +1,250 @@
+// Control files: when a request is whole, and what its writer reads back.
+#include "fs/control.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/json_in.h"
+#include "common/scope.h"
+#include "fs/mount.h"
+
+void control_call_end(struct control_call *call, int error)
+{
+	call->going = false;
+	call->error = error;
+	waiters_wake(&call->ended);
+}
+
+void control_open(
+	struct control_handle *c, struct mount *m, const struct synth_node *n, bool append)
+{
+	*c = (struct control_handle){.append = append,
+		.call = {.m = m, .node = *n, .control = synth_file_of(n)->control}};
+	list_init(&c->call.waiter.link);
+	list_init(&c->call.ended);
+}
+
+static int failed(struct control_handle *c, int err, const struct fail *f)
+{
+	struct buf path auto_buf = {0};
+
+	synth_path(c->call.m, &c->call.node, &path);
+	c->call.m->failures++;
+	return mount_failed(c->call.m, buf_text(&path), err, f);
+}
+
+/* Leaves the present call to itself, so that the handle can take another request. */
+static void let_go(struct control_handle *c)
+{
+	list_remove(&c->call.waiter.link);
+	c->call.going = false;
+	c->call.error = 0;
+	c->answered = false;
+	buf_reset(&c->answer);
+}
+
+static int refuse(struct control_handle *c, int err, const char *words)
+{
+	struct fail f;
+
+	buf_clear(&c->pending);
+	c->written = false;
+	c->refused = err;
+	fail_set(&f, err, "%s", words);
+	return failed(c, err, &f);
+}
+
+static bool is_json(const struct control_handle *c)
+{
+	const char *text = buf_text(&c->pending);
+
+	return c->call.control->syntax == CONTROL_JSON ||
+	       (c->call.control->syntax == CONTROL_LINE_OR_JSON &&
+		       text[strspn(text, " \t\r\n")] == '{');
+}
+
+static bool json_complete(const struct buf *text)
+{
+	struct json_object *value auto_call(json_in_free) = NULL;
+	size_t len = text->len;
+
+	while (len && strchr(" \t\r\n", text->data[len - 1]))
+		len--;
+	return len && text->data[len - 1] == '}' &&
+	       json_in_parse(text->data, text->len, &value, NULL) != -EAGAIN;
+}
+
+static bool complete(const struct control_handle *c)
+{
+	if (c->call.control->syntax == CONTROL_TEXT)
+		return false;
+	if (is_json(c))
+		return json_complete(&c->pending);
+	return memchr(c->pending.data, '\n', c->pending.len) != NULL;
+}
+
+/* One line without the white space at its end; -EINVAL when there are more. */
+static int trim_line(struct buf *text, struct fail *f)
+{
+	while (text->len && strchr(" \t\r\n", text->data[text->len - 1]))
+		text->data[--text->len] = '\0';
+	if (text->len && memchr(text->data, '\n', text->len))
+		return fail_set(f, -EINVAL, "one line at a time");
+	if (text->len && memchr(text->data, '\0', text->len))
+		return fail_set(f, -EINVAL, "the request holds a NUL byte");
+	return 0;
+}
+
+static int act(struct control_handle *c)
+{
+	struct buf text auto_buf = c->pending;
+	struct fail f = {0};
+	int r = 0;
+
+	c->pending = (struct buf){0};
+	c->written = false;
+	let_go(c);
+	c->called = true;
+	c->call.m->requests++;
+	if (c->call.control->syntax == CONTROL_LINE ||
+		(c->call.control->syntax == CONTROL_LINE_OR_JSON &&
+			(text.len == 0 || *text.data != '{')))
+		r = trim_line(&text, &f);
+	if (r == 0)
+		r = c->call.control->begin(&c->call, buf_text(&text), text.len, &f);
+	return r < 0 ? failed(c, r, &f) : 0;
+}
+
+static int append(struct control_handle *c, const void *data, size_t len, uint64_t off)
+{
+	uint64_t at = 0;
+
+	if (!c->written) {
+		buf_reset(&c->pending);
+		c->first_off = off;
+	} else {
+		at = c->append ? c->pending.len : off - c->first_off;
+	}
+	if (!c->append && off < c->first_off)
+		return refuse(c, -EINVAL, "the request was written backwards");
+	if (at > CONTROL_MAX || len > CONTROL_MAX - at)
+		return refuse(c, -EFBIG,
+			"the request is over 1 MiB and was not run; put a long script below files/ "
+			"and run it from there");
+	if (c->call.control->no_nul && memchr(data, '\0', len))
+		return refuse(c, -EINVAL, "the request holds a NUL byte and was not run");
+	while (c->pending.len < at && buf_add_char(&c->pending, '\0') == 0)
+		;
+	if (at < c->pending.len) {
+		size_t over = c->pending.len - at < len ? c->pending.len - at : len;
+
+		memcpy(c->pending.data + at, data, over);
+		data = (const char *)data + over;
+		len -= over;
+	}
+	c->written = true;
+	return buf_add(&c->pending, data, len);
+}
+
+int control_write(struct control_handle *c, const void *data, size_t len, uint64_t off)
+{
+	int r;
+
+	if (c->refused)
+		return c->refused;
+	if (!c->written && c->called && c->call.control->syntax != CONTROL_TEXT) {
+		const char *text = data;
+		size_t space = 0;
+
+		while (space < len && strchr(" \t\r\n", text[space]))
+			space++;
+		if (space == len && is_json(c))
+			return 0;
+	}
+	r = append(c, data, len, off);
+	if (r == 0 && complete(c))
+		r = act(c);
+	if (r == 0 && c->call.going && c->call.control->waits_in_write)
+		return CONTROL_WAIT;
+	return r;
+}
+
+int control_sync(struct control_handle *c)
+{
+	int refused = c->refused;
+
+	c->refused = 0;
+	if (refused)
+		return refused;
+	return c->written ? act(c) : 0;
+}
+
+int control_flush(struct control_handle *c)
+{
+	int r = control_sync(c);
+
+	if (r == 0 && c->call.going)
+		return CONTROL_WAIT;
+	if (r == 0) {
+		r = c->call.error;
+		c->call.error = 0;
+	}
+	return r;
+}
+
+void control_abandon(struct control_handle *c)
+{
+	buf_clear(&c->pending);
+	c->written = false;
+	c->refused = 0;
+}
+
+void control_cancel(struct control_handle *c)
+{
+	if (c->call.going && c->call.control->cancel)
+		c->call.control->cancel(&c->call);
+}
+
+void control_release(struct control_handle *c)
+{
+	if (c->written)
+		act(c);
+	let_go(c);
+	buf_clear(&c->pending);
+	buf_clear(&c->answer);
+}
+
+int control_read(struct control_handle *c, uint64_t off, bool patient)
+{
+	int r;
+
+	if (!c->written && !c->called)
+		return -ENODATA;
+	r = c->written ? act(c) : 0;
+	if (r < 0)
+		return r;
+	if (c->call.going && patient && !c->answered)
+		return CONTROL_WAIT;
+	if (!c->answered) {
+		buf_reset(&c->answer);
+		r = c->call.control->answer ? c->call.control->answer(&c->call, &c->answer)
+					    : synth_content(c->call.m, &c->call.node, &c->answer);
+		c->answered = r == 0;
+		c->answer_off = off;
+	}
+	if (off < c->answer_off)
+		c->answer_off = off;
+	return r;
+}
+
+int control_perform(struct control_handle *c, const char *text, size_t len)
+{
+	int r = len ? control_write(c, text, len, 0) : 0;
+
+	return r < 0 ? r : control_flush(c);
+}
+
+int control_usage(const struct synth_file *file, struct buf *ret)
+{
+	return file->control->usage ? buf_add_str(ret, file->control->usage) : 0;
+}

@@ -1,0 +1,221 @@
+// The daemon: one mounted sandbox, from mount to umount.
+#include "fs/daemon.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/scope.h"
+#include "fs/agent.h"
+#include "fs/event_log.h"
+#include "fs/files.h"
+#include "fs/mount.h"
+#include "fs/parked.h"
+#include "fs/scratch.h"
+#include "fs/session.h"
+#include "runner/sandbox.h"
+
+struct signals {
+	struct loop_source source; /* a signalfd, owned */
+	struct mount *m;
+};
+
+static void on_signal(struct loop_source *source, uint32_t events)
+{
+	struct signals *signals = container_of(source, struct signals, source);
+	struct signalfd_siginfo info;
+
+	(void)events;
+	if (read(source->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	mount_log(signals->m, "stopping: signal %u", info.ssi_signo);
+	loop_stop(signals->m->loop);
+}
+
+static int watch_signals(struct mount *m, struct signals *signals)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signals->m = m;
+	signals->source = (struct loop_source){
+		.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ready = on_signal};
+	if (signals->source.fd < 0)
+		return -errno;
+	return loop_watch(m->loop, &signals->source, EPOLLIN);
+}
+
+static enum sandbox_net net_of(const struct config *c)
+{
+	static const char *const names[] = {[SANDBOX_NET_NONE] = "none",
+		[SANDBOX_NET_HOST] = "host",
+		[SANDBOX_NET_USER] = "user",
+		[SANDBOX_NET_PROXY] = "proxy"};
+
+	for (size_t i = 0; c->net && i < ARRAY_LEN(names); i++)
+		if (!strcmp(c->net, names[i]))
+			return (enum sandbox_net)i;
+	return SANDBOX_NET_NONE;
+}
+
+static int start_sandbox(struct mount *m, struct fail *f)
+{
+	const struct config *c = m->config;
+	const struct sandbox_config config = {
+		.name = m->name,
+		.state_path = m->state_path,
+		.state_fd = m->state_fd,
+		.rootfs = c->rootfs,
+		.net = net_of(c),
+		.limits = {.memory_bytes = c->memory,
+			.pids = c->pids,
+			.cpus = c->cpus,
+			.disk_bytes = c->disk,
+			.file_bytes = c->fsize,
+			.open_files = c->nofile},
+	};
+	return sandbox_start(&config, &m->sandbox, f);
+}
+
+static int open_runs(struct mount *m, struct fail *f)
+{
+	const struct runs_config config = {
+		.loop = m->loop,
+		.sandbox = m->sandbox,
+		.state_path = m->state_path,
+		.state_fd = m->state_fd,
+		.output_bytes = m->config->output_bytes,
+		.timeout_usec = m->config->timeout * USEC_PER_SEC,
+		.hooks = {.log = (void (*)(void *, const char *, ...))mount_log, .arg = m},
+	};
+
+	return runs_open(&config, &m->runs, f);
+}
+
+/* Half of what the process may have open is for files/ to keep; the rest is for open files, pipes
+ * and the like. */
+static unsigned files_fds(void)
+{
+	struct rlimit limit = {.rlim_cur = 1024, .rlim_max = 1024};
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max < 1048576 ? limit.rlim_max : 1048576;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	return limit.rlim_cur / 2 < 8192 ? (unsigned)limit.rlim_cur / 2 : 8192;
+}
+
+static int open_files(struct mount *m, struct fail *f)
+{
+	const struct sandbox_ids *ids = sandbox_ids(m->sandbox);
+	const struct files_config config = {
+		.tree_fd = sandbox_tree_fd(m->sandbox),
+		.ids_base = ids->base,
+		.ids_len = ids->len,
+		.owner_uid = m->uid,
+		.owner_gid = m->gid,
+		.generation = m->generation,
+		.max_fds = files_fds(),
+	};
+
+	return files_new(&config, &m->files, f);
+}
+
+static void thread_start(void *arg)
+{
+	sandbox_thread_start(((struct mount *)arg)->sandbox);
+}
+
+/* In this order: what needs the host's own view (mount, agent) before the sandbox's user namespace
+ * is entered, and everything that forks before there are threads. */
+static int start(struct mount *m, struct signals *signals, struct fail *f)
+{
+	int r = event_log_open(m->state_fd, false, &m->log);
+
+	if (r < 0)
+		return fail_errno(f, r, "%s/log", m->state_path);
+	r = loop_new(&m->loop);
+	if (r == 0)
+		r = watch_signals(m, signals);
+	if (r < 0)
+		return fail_errno(f, r, "cannot start the event loop");
+	r = agent_new(m->mount_point, geteuid() != 0, &m->agent, f);
+	if (r == 0)
+		r = start_sandbox(m, f);
+	if (r == 0)
+		r = session_mount(m, f);
+	return r == 0 ? sandbox_join(m->sandbox, f) : r;
+}
+
+static void stop(struct mount *m, struct signals *signals)
+{
+	parked_reply_all(m, -ENOTCONN);
+	session_close(m);
+	if (m->runs)
+		runs_close(m->runs);
+	sandbox_free(m->sandbox);
+	if (m->files)
+		files_free(m->files);
+	scratch_free_all(m);
+	agent_free(m->agent);
+	if (m->loop)
+		loop_free(m->loop);
+	close_fd(&signals->source.fd);
+	if (m->log)
+		event_log_close(m->log);
+	for (size_t i = 0; i < ARRAY_LEN(m->texts); i++)
+		free(m->texts[i]);
+	free(m->error);
+}
+
+int daemon_run(const struct daemon_options *options, struct fail *f)
+{
+	struct mount m = {
+		.config = options->config,
+		.name = options->name,
+		.mount_point = options->mount_point,
+		.state_path = options->state_path,
+		.state_fd = options->state_fd,
+		.uid = getuid(),
+		.gid = getgid(),
+		.started_usec = clock_wall_usec(),
+	};
+	struct signals signals = {.source.fd = -1};
+	int r;
+
+	list_init(&m.scratch);
+	list_init(&m.parked);
+	list_init(&m.interrupted);
+	if (getrandom(&m.generation, sizeof(m.generation), 0) < 0)
+		m.generation = (uint32_t)m.started_usec;
+	mallopt(M_MMAP_THRESHOLD, 8 * 1024 * 1024);
+	mallopt(M_ARENA_MAX, 2);
+	r = start(&m, &signals, f);
+	if (r == 0)
+		r = open_runs(&m, f);
+	if (r == 0)
+		r = open_files(&m, f);
+	if (r == 0)
+		r = session_watch(&m, f);
+	if (r == 0) {
+		loop_set_thread_start(m.loop, thread_start, &m);
+		mount_log(&m, "mounted at %s", m.mount_point);
+		options->ready(options->ready_arg);
+		r = loop_run(m.loop, m.config->threads ? (unsigned)m.config->threads : 16);
+		mount_log(&m, "unmounted");
+	}
+	stop(&m, &signals);
+	return r;
+}

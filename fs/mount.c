@@ -1,0 +1,33 @@
+// What the daemon's parts share.
+#include "fs/mount.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "fs/event_log.h"
+
+void mount_log(struct mount *m, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	event_log_add(m->log, format, args);
+	va_end(args);
+}
+
+int mount_failed(struct mount *m, const char *path, int err, const struct fail *f)
+{
+	struct buf line = {0};
+	const char *name = strerrorname_np(-err);
+
+	buf_printf(&line, "%s: %s (%s)", path, f && *f->text ? f->text : strerror(-err),
+		name ? name : "error");
+	free(m->error);
+	m->error = buf_take(&line);
+	m->error_usec = clock_wall_usec();
+	if (m->error)
+		mount_log(m, "refused %s", m->error);
+	return err;
+}

@@ -1,0 +1,54 @@
+// One mounted sandbox: what the daemon's parts share. All but `files` belongs to the loop's leader.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/buf.h"
+#include "common/config.h"
+#include "common/fail.h"
+#include "common/list.h"
+#include "common/loop.h"
+#include "runner/run.h"
+#include "runner/sandbox.h"
+
+struct files;
+struct event_log;
+struct agent;
+struct fuse_session;
+
+struct mount {
+	const struct config *config; /* borrowed */
+	const char *name, *mount_point, *state_path; /* borrowed */
+	int state_fd; /* borrowed */
+	uid_t uid; /* who mounted it */
+	gid_t gid;
+	uint32_t generation; /* random, of this start */
+	uint64_t started_usec; /* wall clock */
+
+	struct loop *loop; /* owned, all below */
+	struct sandbox *sandbox;
+	struct runs *runs;
+	struct files *files;
+	struct event_log *log;
+	struct agent *agent;
+	struct fuse_session *session;
+
+	char *error; /* the last failed request's line, without newline; NULL: none */
+	uint64_t error_usec;
+	uint64_t requests, failures; /* control requests taken, refused */
+	char *texts[8]; /* owned; the last text of each file of ctl/ that takes one */
+	uint32_t json_run; /* the run that ctl/run.json started last; 0: none */
+	struct list scratch; /* editors' temporary files */
+	uint16_t next_scratch;
+	uint16_t next_instance; /* of control file nodes */
+	struct list parked; /* requests that wait for an answer */
+	struct list interrupted; /* those that were interrupted and must be told */
+};
+
+/* Records a failed request for /error and the log: "PATH: words (EINVAL)". Returns err. */
+int mount_failed(struct mount *m, const char *path, int err, const struct fail *f);
+
+/* Writes an event to the log. */
+void mount_log(struct mount *m, const char *format, ...) __attribute__((format(printf, 2, 3)));

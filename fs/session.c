@@ -1,0 +1,570 @@
+// The FUSE session.
+#include "fs/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "common/scope.h"
+#include "fs/agent.h"
+#include "fs/files.h"
+#include "fs/mount.h"
+#include "fs/parked.h"
+#include "fs/synth_ops.h"
+
+#define REQUESTS_IN_A_ROW 32 /* before other events get their turn */
+
+static struct mount *mount_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+/* Serves files/ while another thread may lead. */
+#define BY_FILES(m, call)                                                                          \
+	do {                                                                                       \
+		loop_lend((m)->loop);                                                              \
+		call;                                                                              \
+		loop_reclaim((m)->loop);                                                           \
+	} while (0)
+
+static void op_init(void *userdata, struct fuse_conn_info *conn)
+{
+	static const unsigned wanted[] = {FUSE_CAP_EXPORT_SUPPORT, FUSE_CAP_ASYNC_READ,
+		FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_READDIRPLUS,
+		FUSE_CAP_AUTO_INVAL_DATA, FUSE_CAP_ASYNC_DIO};
+	static const unsigned unwanted[] = {FUSE_CAP_WRITEBACK_CACHE, FUSE_CAP_SPLICE_READ,
+		FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE, FUSE_CAP_POSIX_LOCKS,
+		FUSE_CAP_FLOCK_LOCKS, FUSE_CAP_HANDLE_KILLPRIV};
+
+	(void)userdata;
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+		if (conn->capable & wanted[i])
+			conn->want |= wanted[i];
+	for (size_t i = 0; i < ARRAY_LEN(unwanted); i++)
+		conn->want &= ~unwanted[i];
+	conn->max_write = 1024 * 1024;
+}
+
+static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(parent))
+		BY_FILES(m, files_lookup(m->files, req, parent, name));
+	else
+		synth_lookup(m, req, parent, name);
+}
+
+static void forget(struct mount *m, fuse_ino_t ino, uint64_t nlookup)
+{
+	if (files_owns(ino))
+		files_forget(m->files, ino, nlookup);
+}
+
+static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
+{
+	forget(mount_of(req), ino, nlookup);
+	fuse_reply_none(req);
+}
+
+static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	for (size_t i = 0; i < count; i++)
+		forget(mount_of(req), forgets[i].ino, forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_getattr(m->files, req, ino, fi));
+	else
+		synth_getattr(m, req, ino);
+}
+
+static void op_setattr(
+	fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_setattr(m->files, req, ino, attr, to_set, fi));
+	else
+		synth_setattr(m, req, ino, attr, to_set);
+}
+
+static void op_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_readlink(m->files, req, ino));
+	else
+		synth_readlink(m, req, ino);
+}
+
+static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(parent))
+		BY_FILES(m, files_mknod(m->files, req, parent, name, mode, rdev));
+	else
+		synth_mknod(m, req, parent, name, mode);
+}
+
+static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(parent))
+		BY_FILES(m, files_mkdir(m->files, req, parent, name, mode));
+	else
+		synth_mkdir(m, req, parent, name);
+}
+
+static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(parent))
+		BY_FILES(m, files_unlink(m->files, req, parent, name));
+	else
+		synth_unlink(m, req, parent, name);
+}
+
+static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(parent))
+		BY_FILES(m, files_rmdir(m->files, req, parent, name));
+	else
+		synth_rmdir(m, req, parent, name);
+}
+
+static void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(parent))
+		BY_FILES(m, files_symlink(m->files, req, link, parent, name));
+	else
+		fuse_reply_err(req, EACCES);
+}
+
+static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
+	const char *newname, unsigned int flags)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(parent) && files_owns(newparent))
+		BY_FILES(m, files_rename(m->files, req, parent, name, newparent, newname, flags));
+	else if (files_owns(parent) || files_owns(newparent))
+		fuse_reply_err(req, EXDEV);
+	else
+		synth_rename(m, req, parent, name, newparent, newname, flags);
+}
+
+static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino) && files_owns(newparent))
+		BY_FILES(m, files_link(m->files, req, ino, newparent, newname));
+	else
+		fuse_reply_err(req, files_owns(ino) || files_owns(newparent) ? EXDEV : EPERM);
+}
+
+static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_open(m->files, req, ino, fi));
+	else
+		synth_open(m, req, ino, fi);
+}
+
+static void op_create(
+	fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(parent))
+		BY_FILES(m, files_create(m->files, req, parent, name, mode, fi));
+	else
+		synth_create(m, req, parent, name, fi);
+}
+
+static void op_read(
+	fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_read(m->files, req, ino, size, off, fi));
+	else
+		synth_read(m, req, size, off, fi);
+}
+
+static void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t off,
+	struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_write_buf(m->files, req, ino, in, off, fi));
+	else
+		synth_write(m, req, in, off, fi);
+}
+
+static void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_flush(m->files, req, ino, fi));
+	else
+		synth_flush(m, req, fi);
+}
+
+static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_release(m->files, req, ino, fi));
+	else
+		synth_release(m, req, fi);
+}
+
+static void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_fsync(m->files, req, ino, datasync, fi));
+	else
+		synth_fsync(m, req, fi);
+}
+
+static void op_poll(
+	fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *poll)
+{
+	if (files_owns(ino)) {
+		if (poll)
+			fuse_pollhandle_destroy(poll);
+		fuse_reply_err(req, ENOSYS);
+		return;
+	}
+	synth_poll(mount_of(req), req, fi, poll);
+}
+
+static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_opendir(m->files, req, ino, fi));
+	else
+		synth_opendir(m, req, ino, fi);
+}
+
+static void op_readdir(
+	fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_readdir(m->files, req, ino, size, off, fi));
+	else
+		synth_readdir(m, req, size, off, fi, false);
+}
+
+static void op_readdirplus(
+	fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_readdirplus(m->files, req, ino, size, off, fi));
+	else
+		synth_readdir(m, req, size, off, fi, true);
+}
+
+static void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_releasedir(m->files, req, ino, fi));
+	else
+		synth_releasedir(m, req, fi);
+}
+
+static void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_fsyncdir(m->files, req, ino, datasync, fi));
+	else
+		fuse_reply_err(req, 0);
+}
+
+static void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct mount *m = mount_of(req);
+
+	BY_FILES(m, files_statfs(m->files, req, files_owns(ino) ? ino : FILES_ROOT));
+}
+
+static void op_setxattr(
+	fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_setxattr(m->files, req, ino, name, value, size, flags));
+	else
+		fuse_reply_err(req, EOPNOTSUPP);
+}
+
+static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_getxattr(m->files, req, ino, name, size));
+	else
+		fuse_reply_err(req, EOPNOTSUPP);
+}
+
+static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_listxattr(m->files, req, ino, size));
+	else if (size)
+		fuse_reply_buf(req, NULL, 0);
+	else
+		fuse_reply_xattr(req, 0);
+}
+
+static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_removexattr(m->files, req, ino, name));
+	else
+		fuse_reply_err(req, EOPNOTSUPP);
+}
+
+static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_access(m->files, req, ino, mask));
+	else
+		synth_access(m, req, ino, mask);
+}
+
+static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length,
+	struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_fallocate(m->files, req, ino, mode, offset, length, fi));
+	else
+		fuse_reply_err(req, EOPNOTSUPP);
+}
+
+static void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
+	struct fuse_file_info *fi_in, fuse_ino_t ino_out, off_t off_out,
+	struct fuse_file_info *fi_out, size_t len, int flags)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino_in) && files_owns(ino_out))
+		BY_FILES(m, files_copy_file_range(m->files, req, ino_in, off_in, fi_in, ino_out,
+				    off_out, fi_out, len, flags));
+	else
+		fuse_reply_err(req, EOPNOTSUPP);
+}
+
+static void op_lseek(
+	fuse_req_t req, fuse_ino_t ino, off_t off, int whence, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (files_owns(ino))
+		BY_FILES(m, files_lseek(m->files, req, ino, off, whence, fi));
+	else
+		fuse_reply_err(req, EINVAL);
+}
+
+static const struct fuse_lowlevel_ops ops = {
+	.init = op_init,
+	.lookup = op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
+	.getattr = op_getattr,
+	.setattr = op_setattr,
+	.readlink = op_readlink,
+	.mknod = op_mknod,
+	.mkdir = op_mkdir,
+	.unlink = op_unlink,
+	.rmdir = op_rmdir,
+	.symlink = op_symlink,
+	.rename = op_rename,
+	.link = op_link,
+	.open = op_open,
+	.create = op_create,
+	.read = op_read,
+	.write_buf = op_write_buf,
+	.flush = op_flush,
+	.release = op_release,
+	.fsync = op_fsync,
+	.poll = op_poll,
+	.opendir = op_opendir,
+	.readdir = op_readdir,
+	.readdirplus = op_readdirplus,
+	.releasedir = op_releasedir,
+	.fsyncdir = op_fsyncdir,
+	.statfs = op_statfs,
+	.setxattr = op_setxattr,
+	.getxattr = op_getxattr,
+	.listxattr = op_listxattr,
+	.removexattr = op_removexattr,
+	.access = op_access,
+	.fallocate = op_fallocate,
+	.copy_file_range = op_copy_file_range,
+	.lseek = op_lseek,
+};
+
+struct source {
+	struct loop_source loop;
+	struct mount *m;
+};
+
+static struct source source;
+
+static pthread_key_t buffer_key; /* each thread's struct fuse_buf, which libfuse fills */
+
+static void free_buffer(void *arg)
+{
+	struct fuse_buf *buffer = arg;
+
+	free(buffer->mem);
+	free(buffer);
+}
+
+static struct fuse_buf *thread_buffer(void)
+{
+	struct fuse_buf *buffer = pthread_getspecific(buffer_key);
+
+	if (!buffer) {
+		buffer = calloc(1, sizeof(*buffer));
+		pthread_setspecific(buffer_key, buffer);
+	}
+	return buffer;
+}
+
+static void on_requests(struct loop_source *loop_source, uint32_t events)
+{
+	struct mount *m = container_of(loop_source, struct source, loop)->m;
+	struct fuse_buf *buffer = thread_buffer();
+
+	(void)events;
+	for (int i = 0; buffer && i < REQUESTS_IN_A_ROW; i++) {
+		int n = fuse_session_receive_buf(m->session, buffer);
+
+		if (n == -EINTR)
+			continue;
+		if (n == -EAGAIN)
+			return;
+		if (n <= 0) {
+			loop_stop(m->loop);
+			return;
+		}
+		fuse_session_process_buf(m->session, buffer);
+		if (!loop_leads())
+			return;
+		parked_tell_interrupted(m);
+	}
+}
+
+static int add_args(struct mount *m, struct fuse_args *args)
+{
+	struct buf options auto_buf = {0};
+
+	buf_printf(&options, "fsname=%s,subtype=sandpit,nosuid,nodev", m->name);
+	if (m->config->allow_other)
+		buf_add_str(&options, ",allow_other,default_permissions");
+	if (options.error)
+		return options.error;
+	if (fuse_opt_add_arg(args, "sandpit") < 0 || fuse_opt_add_arg(args, "-o") < 0 ||
+		fuse_opt_add_arg(args, buf_text(&options)) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+int session_mount(struct mount *m, struct fail *f)
+{
+	struct fuse_args args auto_call(fuse_opt_free_args) = FUSE_ARGS_INIT(0, NULL);
+	int r = add_args(m, &args);
+
+	if (r < 0)
+		return r;
+	m->session = fuse_session_new(&args, &ops, sizeof(ops), m);
+	if (!m->session)
+		return fail_set(f, -EINVAL, "libfuse refuses the mount's options");
+	if (fuse_session_mount(m->session, m->mount_point) != 0) {
+		fuse_session_destroy(m->session);
+		m->session = NULL;
+		return fail_set(f, -EIO, "cannot mount at %s: %s", m->mount_point,
+			access("/dev/fuse", R_OK | W_OK) < 0
+				? "/dev/fuse cannot be opened (is the fuse module loaded, and its "
+				  "mode 0666?)"
+				: "see the line above");
+	}
+	return 0;
+}
+
+int session_watch(struct mount *m, struct fail *f)
+{
+	int fd = fuse_session_fd(m->session);
+	int r = fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+
+	source = (struct source){.loop = {.fd = fd, .ready = on_requests}, .m = m};
+	if (r == 0)
+		r = -pthread_key_create(&buffer_key, free_buffer);
+	if (r == 0)
+		r = loop_watch(m->loop, &source.loop, EPOLLIN);
+	return r < 0 ? fail_errno(f, r, "watching the FUSE device") : 0;
+}
+
+void session_close(struct mount *m)
+{
+	struct fuse_buf *buffer = pthread_getspecific(buffer_key);
+
+	if (!m->session)
+		return;
+	agent_unmount(m->agent);
+	fuse_session_unmount(m->session);
+	fuse_session_destroy(m->session);
+	m->session = NULL;
+	if (buffer)
+		free_buffer(buffer);
+	pthread_setspecific(buffer_key, NULL);
+}

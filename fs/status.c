@@ -1,0 +1,118 @@
+// status.json and stats.json.
+#include "fs/status.h"
+
+#include <errno.h>
+#include <unistd.h>
+#include <sys/statvfs.h>
+
+#include "common/clock.h"
+#include "common/json_out.h"
+#include "fs/files.h"
+#include "fs/mount.h"
+
+/* Numbers in it change from moment to moment, but a size that stat(2) told must still be true when
+ * the file is read: blanks fill it up to a multiple of this. */
+#define PAD 256
+
+static int finish(struct json_out *j)
+{
+	json_out_object_end(j);
+	while (!j->to->error && (j->to->len + 1) % PAD)
+		buf_add_char(j->to, ' ');
+	buf_add_char(j->to, '\n');
+	return j->to->error;
+}
+
+static void add_limit(struct json_out *j, const char *key, uint64_t value)
+{
+	if (value)
+		json_out_uint(j, key, value);
+	else
+		json_out_null(j, key);
+}
+
+static void add_limits(struct json_out *j, const struct config *c)
+{
+	json_out_object(j, "limits");
+	add_limit(j, "memory", c->memory);
+	add_limit(j, "pids", c->pids);
+	if (c->cpus > 0)
+		json_out_double(j, "cpus", c->cpus);
+	else
+		json_out_null(j, "cpus");
+	add_limit(j, "disk", c->disk);
+	add_limit(j, "outputBytes", c->output_bytes);
+	json_out_object_end(j);
+}
+
+static void add_counts(struct json_out *j, struct mount *m)
+{
+	uint64_t nodes = 0, fds = 0;
+
+	files_counts(m->files, &nodes, &fds);
+	json_out_object(j, "counts");
+	json_out_uint(j, "runs", runs_total(m->runs));
+	json_out_uint(j, "running", runs_live_count(m->runs));
+	json_out_uint(j, "kept", runs_count(m->runs));
+	json_out_uint(j, "requests", m->requests);
+	json_out_uint(j, "failures", m->failures);
+	json_out_uint(j, "fileNodes", nodes);
+	json_out_uint(j, "fileDescriptors", fds);
+	json_out_object_end(j);
+}
+
+static void add_enabled(struct json_out *j, const struct mount *m)
+{
+	json_out_object(j, "enabled");
+	json_out_string(j, "ids", sandbox_ids_mode(m->sandbox));
+	json_out_string(j, "limits", sandbox_limits_mode(m->sandbox));
+	json_out_string(j, "net", m->config->net ? m->config->net : "none");
+	json_out_bool(j, "passthrough", false);
+	json_out_bool(j, "allowOther", m->config->allow_other);
+	json_out_object_end(j);
+}
+
+int status_write(struct mount *m, struct buf *ret)
+{
+	char iso[CLOCK_ISO_LEN];
+	struct json_out j;
+
+	clock_iso(m->started_usec, iso);
+	json_out_begin(&j, ret);
+	json_out_object(&j, NULL);
+	json_out_string(&j, "version", SANDPIT_VERSION);
+	json_out_string(&j, "name", m->name);
+	json_out_string(&j, "mountPoint", m->mount_point);
+	json_out_string(&j, "state", runs_sandbox_alive(m->runs) ? "mounted" : "dead");
+	json_out_int(&j, "pid", getpid());
+	json_out_string(&j, "startedAt", iso);
+	json_out_uint(&j, "uptime", (clock_wall_usec() - m->started_usec) / USEC_PER_SEC);
+	add_limits(&j, m->config);
+	add_counts(&j, m);
+	add_enabled(&j, m);
+	return finish(&j);
+}
+
+int status_write_usage(struct mount *m, struct buf *ret)
+{
+	struct sandbox_usage usage = {0};
+	struct statvfs fs = {0};
+	struct json_out j;
+	int r = sandbox_usage(m->sandbox, &usage);
+
+	if (r == 0 && fstatvfs(m->state_fd, &fs) < 0)
+		r = -errno;
+	if (r < 0)
+		return r;
+	json_out_begin(&j, ret);
+	json_out_object(&j, NULL);
+	json_out_uint(&j, "cpuMs", usage.cpu_usec / USEC_PER_MSEC);
+	json_out_uint(&j, "memoryBytes", usage.memory_bytes);
+	json_out_uint(&j, "processes", usage.pids);
+	json_out_uint(&j, "oomKills", usage.oom_kills);
+	json_out_object(&j, "disk");
+	json_out_uint(&j, "totalBytes", (uint64_t)fs.f_blocks * fs.f_frsize);
+	json_out_uint(&j, "freeBytes", (uint64_t)fs.f_bavail * fs.f_frsize);
+	json_out_object_end(&j);
+	return finish(&j);
+}

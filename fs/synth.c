@@ -1,0 +1,154 @@
+// Synthetic files: node ids, names and content, from the tables.
+#include "fs/synth.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/scope.h"
+#include "fs/control.h"
+#include "fs/mount.h"
+#include "fs/scratch.h"
+
+#define SYNTH_BIT (1ULL << 63)
+
+const struct synth_dir *const synth_dirs[] = {&synth_root, &synth_ctl, &synth_out, &synth_run};
+const size_t synth_dirs_len = ARRAY_LEN(synth_dirs);
+
+uint64_t synth_ino(const struct synth_node *n)
+{
+	uint64_t class = 0;
+
+	if (n->dir == &synth_root && n->slot == 0)
+		return 1;
+	while (synth_dirs[class] != n->dir)
+		class ++;
+	return SYNTH_BIT | class << 57 | (uint64_t)n->object << 25 | (uint64_t)n->slot << 16 |
+	       n->instance;
+}
+
+int synth_node_of(struct mount *m, uint64_t ino, struct synth_node *ret)
+{
+	size_t class = ino >> 57 & 63;
+
+	if (ino == 1) {
+		*ret = (struct synth_node){.dir = &synth_root};
+		return 0;
+	}
+	if (!(ino & SYNTH_BIT) || class >= synth_dirs_len)
+		return -ESTALE;
+	*ret = (struct synth_node){
+		.dir = synth_dirs[class],
+		.object = (uint32_t)(ino >> 25),
+		.slot = ino >> 16 & 511,
+		.instance = (uint16_t)ino,
+	};
+	if (ret->slot != SYNTH_SCRATCH && ret->slot > ret->dir->files_len)
+		return -ESTALE;
+	if (ret->slot == SYNTH_SCRATCH && !scratch_of(m, ret))
+		return -ESTALE;
+	return !ret->dir->exists || ret->dir->exists(m, ret->object) ? 0 : -ESTALE;
+}
+
+const struct synth_file *synth_file_of(const struct synth_node *n)
+{
+	return n->slot && n->slot <= n->dir->files_len ? &n->dir->files[n->slot - 1] : NULL;
+}
+
+const struct synth_file *synth_find(const struct synth_dir *dir, const char *name)
+{
+	for (size_t i = 0; i < dir->files_len; i++)
+		if (!strcmp(dir->files[i].name, name))
+			return &dir->files[i];
+	return NULL;
+}
+
+/* The node of a table's entry; false when it is not present now. */
+static bool entry_node(struct mount *m, const struct synth_node *dir, const struct synth_file *file,
+	struct synth_node *ret)
+{
+	*ret = (struct synth_node){.dir = dir->dir,
+		.object = dir->object,
+		.slot = (unsigned)(file - dir->dir->files) + 1};
+	if (file->present && !file->present(m, ret))
+		return false;
+	if (file->type == SYNTH_DIRECTORY)
+		*ret = (struct synth_node){.dir = file->child};
+	return true;
+}
+
+int synth_child(
+	struct mount *m, const struct synth_node *dir, const char *name, struct synth_node *ret)
+{
+	const struct synth_file *file;
+
+	if (dir->slot)
+		return -ENOTDIR;
+	file = synth_find(dir->dir, name);
+	if (file && entry_node(m, dir, file, ret))
+		return 0;
+	if (dir->dir->scratch && scratch_find(m, dir, name, ret))
+		return 0;
+	return dir->dir->lookup ? dir->dir->lookup(m, dir->object, name, ret) : -ENOENT;
+}
+
+int synth_list(struct mount *m, const struct synth_node *dir, synth_emit emit, void *arg)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < dir->dir->files_len; i++) {
+		struct synth_node child;
+
+		if (entry_node(m, dir, &dir->dir->files[i], &child))
+			r = emit(arg, dir->dir->files[i].name, &child);
+	}
+	if (r == 0 && dir->dir->list)
+		r = dir->dir->list(m, dir->object, emit, arg);
+	if (r == 0 && dir->dir->scratch)
+		r = scratch_list(m, dir, emit, arg);
+	return r;
+}
+
+void synth_path(struct mount *m, const struct synth_node *n, struct buf *ret)
+{
+	const struct synth_file *file = synth_file_of(n);
+
+	if (n->dir->name)
+		n->dir->name(m, n->object, ret);
+	else
+		buf_add_str(ret, n->dir->path);
+	if (!file)
+		return;
+	if (ret->len)
+		buf_add_char(ret, '/');
+	buf_add_str(ret, file->name);
+}
+
+int synth_content(struct mount *m, const struct synth_node *n, struct buf *ret)
+{
+	const struct synth_file *file = synth_file_of(n);
+
+	if (!file)
+		return -EISDIR;
+	if (file->show)
+		return file->show(m, n, ret);
+	if (file->control)
+		return control_usage(file, ret);
+	return 0;
+}
+
+int synth_size(struct mount *m, const struct synth_node *n, uint64_t *ret)
+{
+	const struct synth_file *file = synth_file_of(n);
+	struct buf content auto_buf = {0};
+	int r;
+
+	if (file && file->size)
+		return file->size(m, n, ret);
+	if (!file || file->pread) {
+		*ret = 0;
+		return 0;
+	}
+	r = synth_content(m, n, &content);
+	*ret = content.len;
+	return r;
+}

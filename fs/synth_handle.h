@@ -1,0 +1,12 @@
+// What fs/synth_names.c and fs/synth_io.c share.
+#pragma once
+
+#include "fs/synth_ops.h"
+#include "fs/synth.h"
+
+uint64_t synth_st_ino(const struct synth_node *n);
+int synth_stat(struct mount *m, const struct synth_node *n, struct stat *ret);
+
+/* Opens a node into fi->fh and the flags of fi. 0 or -errno. */
+int synth_handle_open(struct mount *m, const struct synth_node *n, struct fuse_file_info *fi);
+void synth_handle_close(struct fuse_file_info *fi);

@@ -1,0 +1,544 @@
+// Requests on the names and attributes of synthetic files.
+#include "fs/synth_ops.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/scope.h"
+#include "fs/control.h"
+#include "fs/files.h"
+#include "fs/parked.h"
+#include "fs/scratch.h"
+#include "fs/synth.h"
+#include "fs/synth_handle.h"
+
+/* Inode numbers of synthetic files: without the instance, so that a control file keeps its number,
+ * and away from those of files/, which are a device's below a tag in the high bits. */
+uint64_t synth_st_ino(const struct synth_node *n)
+{
+	struct synth_node plain = *n;
+
+	if (n->slot != SYNTH_SCRATCH)
+		plain.instance = 0;
+	return synth_ino(&plain);
+}
+
+static struct timespec to_timespec(uint64_t usec)
+{
+	return (struct timespec){.tv_sec = (time_t)(usec / USEC_PER_SEC),
+		.tv_nsec = (long)(usec % USEC_PER_SEC) * 1000};
+}
+
+static mode_t mode_of(const struct synth_node *n)
+{
+	const struct synth_file *file = synth_file_of(n);
+
+	if (n->slot == SYNTH_SCRATCH)
+		return S_IFREG | 0644;
+	if (!file)
+		return S_IFDIR | (n->dir->mkdir || n->dir->scratch ? 0755 : 0555);
+	if (file->type == SYNTH_LINK)
+		return S_IFLNK | 0777;
+	if (file->type == SYNTH_FILES_ROOT)
+		return S_IFDIR | 0755;
+	return S_IFREG | file->mode;
+}
+
+static int fill_size(struct mount *m, const struct synth_node *n, struct stat *ret)
+{
+	const struct synth_file *file = synth_file_of(n);
+	struct buf target auto_buf = {0};
+	uint64_t size = 0;
+	int r = 0;
+
+	if (n->slot == SYNTH_SCRATCH) {
+		size = scratch_of(m, n)->data.len;
+	} else if (file && file->type == SYNTH_LINK) {
+		r = file->link(m, n, &target);
+		size = target.len;
+	} else if (file) {
+		r = synth_size(m, n, &size);
+	}
+	ret->st_size = (off_t)size;
+	ret->st_blocks = (blkcnt_t)((size + 511) / 512);
+	return r;
+}
+
+int synth_stat(struct mount *m, const struct synth_node *n, struct stat *ret)
+{
+	struct synth_times times = {m->started_usec, m->started_usec};
+
+	*ret = (struct stat){.st_ino = synth_st_ino(n),
+		.st_mode = mode_of(n),
+		.st_nlink = 1,
+		.st_uid = m->uid,
+		.st_gid = m->gid,
+		.st_blksize = 4096};
+	if (S_ISDIR(ret->st_mode))
+		ret->st_nlink = 2;
+	if (n->slot == SYNTH_SCRATCH)
+		times.changed_usec = scratch_of(m, n)->changed_usec;
+	else if (n->dir->times)
+		n->dir->times(m, n->object, &times);
+	ret->st_mtim = ret->st_ctim = ret->st_atim = to_timespec(times.changed_usec);
+	return fill_size(m, n, ret);
+}
+
+/* Writers of one control file must not share the kernel's inode, which it locks while one of their
+ * writes waits: every lookup gives a new node id, under one inode number. */
+static void set_instance(struct mount *m, struct synth_node *n)
+{
+	const struct synth_file *file = synth_file_of(n);
+
+	if (file && (file->control || file->write))
+		n->instance = ++m->next_instance;
+}
+
+static int fill_entry(struct mount *m, struct synth_node *n, struct fuse_entry_param *ret)
+{
+	const struct synth_file *file = synth_file_of(n);
+
+	*ret = (struct fuse_entry_param){.generation = m->generation};
+	if (file && file->type == SYNTH_FILES_ROOT)
+		return files_root_entry(m->files, ret);
+	set_instance(m, n);
+	ret->ino = synth_ino(n);
+	return synth_stat(m, n, &ret->attr);
+}
+
+static void reply_entry(struct mount *m, fuse_req_t req, struct synth_node *n)
+{
+	struct fuse_entry_param entry;
+	int r = fill_entry(m, n, &entry);
+
+	if (r < 0)
+		fuse_reply_err(req, -r);
+	else
+		fuse_reply_entry(req, &entry);
+}
+
+static void parent_of(struct mount *m, const struct synth_node *n, struct synth_node *ret)
+{
+	*ret = (struct synth_node){.dir = &synth_root};
+	if (n->dir->parent)
+		n->dir->parent(m, n->object, ret);
+}
+
+void synth_lookup(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct synth_node dir, child;
+	int r = synth_node_of(m, parent, &dir);
+
+	if (r == 0 && !strcmp(name, ".")) {
+		reply_entry(m, req, &dir);
+		return;
+	}
+	if (r == 0 && !strcmp(name, "..")) {
+		parent_of(m, &dir, &child);
+		reply_entry(m, req, &child);
+		return;
+	}
+	if (r == 0)
+		r = synth_child(m, &dir, name, &child);
+	if (r < 0)
+		fuse_reply_err(req, -r);
+	else
+		reply_entry(m, req, &child);
+}
+
+static void reply_attr(struct mount *m, fuse_req_t req, const struct synth_node *n)
+{
+	struct stat st;
+	int r = synth_stat(m, n, &st);
+
+	if (r < 0)
+		fuse_reply_err(req, -r);
+	else
+		fuse_reply_attr(req, &st, 0);
+}
+
+void synth_getattr(struct mount *m, fuse_req_t req, fuse_ino_t ino)
+{
+	struct synth_node n;
+	int r = synth_node_of(m, ino, &n);
+
+	if (r < 0)
+		fuse_reply_err(req, -r);
+	else
+		reply_attr(m, req, &n);
+}
+
+/* Editors and cp set sizes, times and modes of what they write; on a file that takes writes that
+ * means nothing and is let pass. */
+void synth_setattr(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set)
+{
+	const struct synth_file *file;
+	struct synth_node n;
+	int r = synth_node_of(m, ino, &n);
+
+	file = r == 0 ? synth_file_of(&n) : NULL;
+	if (r == 0 && n.slot == SYNTH_SCRATCH && (to_set & FUSE_SET_ATTR_SIZE))
+		r = scratch_truncate(scratch_of(m, &n), (uint64_t)attr->st_size);
+	else if (r == 0 && n.slot != SYNTH_SCRATCH && !(file && (file->control || file->write)))
+		r = to_set & FUSE_SET_ATTR_SIZE ? -EACCES : -EPERM;
+	if (r < 0)
+		fuse_reply_err(req, -r);
+	else
+		reply_attr(m, req, &n);
+}
+
+void synth_readlink(struct mount *m, fuse_req_t req, fuse_ino_t ino)
+{
+	struct buf target auto_buf = {0};
+	struct synth_node n;
+	const struct synth_file *file;
+	int r = synth_node_of(m, ino, &n);
+
+	file = r == 0 ? synth_file_of(&n) : NULL;
+	if (r == 0)
+		r = file && file->link ? file->link(m, &n, &target) : -EINVAL;
+	if (r < 0)
+		fuse_reply_err(req, -r);
+	else
+		fuse_reply_readlink(req, buf_text(&target));
+}
+
+/* A refusal in words for /error, under the name that was asked for. */
+static int refused(struct mount *m, const struct synth_node *dir, const char *name, int err,
+	const struct fail *f)
+{
+	struct buf path auto_buf = {0};
+
+	synth_path(m, dir, &path);
+	if (path.len)
+		buf_add_char(&path, '/');
+	buf_add_str(&path, name);
+	return mount_failed(m, buf_text(&path), err, f);
+}
+
+void synth_mkdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct synth_node dir, child;
+	struct fail f = {0};
+	int r = synth_node_of(m, parent, &dir);
+
+	if (r == 0 && synth_child(m, &dir, name, &child) == 0)
+		r = -EEXIST;
+	else if (r == 0 && !dir.dir->mkdir)
+		r = -EACCES;
+	else if (r == 0) {
+		r = dir.dir->mkdir(m, dir.object, name, &child, &f);
+		if (r < 0)
+			refused(m, &dir, name, r, &f);
+	}
+	if (r < 0)
+		fuse_reply_err(req, -r);
+	else
+		reply_entry(m, req, &child);
+}
+
+void synth_unlink(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct synth_node dir, child;
+	struct fail f = {0};
+	int r = synth_node_of(m, parent, &dir);
+
+	if (r == 0)
+		r = synth_child(m, &dir, name, &child);
+	if (r == 0 && child.slot == SYNTH_SCRATCH) {
+		scratch_unlink(scratch_of(m, &child));
+	} else if (r == 0) {
+		r = dir.dir->unlink ? dir.dir->unlink(m, &child, &f) : -EACCES;
+		if (r < 0)
+			refused(m, &dir, name, r, &f);
+	}
+	fuse_reply_err(req, -r);
+}
+
+void synth_rmdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct synth_node dir, child;
+	struct fail f = {0};
+	int r = synth_node_of(m, parent, &dir);
+
+	if (r == 0)
+		r = synth_child(m, &dir, name, &child);
+	if (r == 0 && (child.slot || (synth_file_of(&child))))
+		r = -ENOTDIR;
+	if (r == 0) {
+		r = dir.dir->rmdir && child.dir != dir.dir && !synth_find(dir.dir, name)
+			    ? dir.dir->rmdir(m, &child, &f)
+			    : -EBUSY;
+		if (r < 0)
+			refused(m, &dir, name, r, &f);
+	}
+	fuse_reply_err(req, -r);
+}
+
+/* A control file renamed away: an editor's backup. The file stays, the new name is a copy. */
+static int copy_to_scratch(
+	struct mount *m, const struct synth_node *dir, const struct synth_node *n, const char *name)
+{
+	struct buf content auto_buf = {0};
+	struct synth_node other;
+	struct scratch *s;
+	int r = synth_content(m, n, &content);
+
+	if (r < 0)
+		return r;
+	if (scratch_find(m, dir, name, &other))
+		scratch_unlink(scratch_of(m, &other));
+	r = scratch_create(m, dir, name, &s);
+	if (r == 0)
+		r = scratch_write(s, buf_text(&content), content.len, 0);
+	return r == -ENOENT ? -EACCES : r;
+}
+
+struct renamed {
+	struct control_handle control;
+};
+
+static void free_renamed(void *handle)
+{
+	struct renamed *renamed = handle;
+
+	control_release(&renamed->control);
+	free(renamed);
+}
+
+static void renamed_over(struct parked *p, bool at_deadline)
+{
+	struct renamed *renamed = p->handle;
+
+	(void)at_deadline;
+	parked_reply(p, renamed->control.call.error);
+}
+
+static void rename_interrupted(struct parked *p)
+{
+	control_cancel(&((struct renamed *)p->handle)->control);
+}
+
+/* A temporary file renamed over a control file is its request. The kernel holds the directory's
+ * lock meanwhile, so a request that takes long goes on by itself after a moment. */
+static void rename_over(struct mount *m, fuse_req_t req, struct scratch *s, struct synth_node *n)
+{
+	struct renamed *renamed = calloc(1, sizeof(*renamed));
+	struct parked *p;
+	int r;
+
+	if (!renamed) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	control_open(&renamed->control, m, n, false);
+	r = control_perform(&renamed->control, buf_text(&s->data), s->data.len);
+	if (r >= 0)
+		scratch_unlink(s);
+	p = r == CONTROL_WAIT
+		    ? parked_new(m, req, renamed, &renamed->control.call.ended, renamed_over)
+		    : NULL;
+	if (!p) {
+		free_renamed(renamed);
+		if (r != CONTROL_WAIT)
+			fuse_reply_err(req, -r);
+		return;
+	}
+	p->interrupted = rename_interrupted;
+	p->drop = free_renamed;
+	parked_deadline(p, CONTROL_GRACE_USEC);
+}
+
+static int rename_within(struct mount *m, const struct synth_node *dir, struct synth_node *from,
+	const struct synth_node *to, const char *newname)
+{
+	const struct synth_file *file = synth_file_of(from);
+
+	if (to && to->slot != SYNTH_SCRATCH)
+		return -EACCES;
+	if (from->slot == SYNTH_SCRATCH)
+		return scratch_rename(m, scratch_of(m, from), newname);
+	return file && file->control ? copy_to_scratch(m, dir, from, newname) : -EACCES;
+}
+
+void synth_rename(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name,
+	fuse_ino_t newparent, const char *newname, unsigned int flags)
+{
+	struct synth_node dir, from, to;
+	bool exists = false;
+	int r = synth_node_of(m, parent, &dir);
+
+	if (r == 0)
+		r = synth_child(m, &dir, name, &from);
+	if (r == 0 && parent != newparent)
+		r = -EXDEV;
+	if (r == 0)
+		exists = synth_child(m, &dir, newname, &to) == 0;
+	if (r == 0 && (flags & ~(unsigned)RENAME_NOREPLACE))
+		r = -EINVAL;
+	if (r == 0 && exists && (flags & RENAME_NOREPLACE))
+		r = -EEXIST;
+	if (r == 0 && exists && from.slot == SYNTH_SCRATCH && synth_file_of(&to) &&
+		synth_file_of(&to)->control) {
+		rename_over(m, req, scratch_of(m, &from), &to);
+		return;
+	}
+	if (r == 0)
+		r = rename_within(m, &dir, &from, exists ? &to : NULL, newname);
+	fuse_reply_err(req, -r);
+}
+
+static int create(struct mount *m, fuse_ino_t parent, const char *name, struct scratch **ret)
+{
+	struct synth_node dir, child;
+	struct fail f = {0};
+	int r = synth_node_of(m, parent, &dir);
+
+	if (r < 0)
+		return r;
+	if (synth_child(m, &dir, name, &child) == 0)
+		return -EEXIST;
+	if (!dir.dir->scratch)
+		return -EACCES;
+	r = scratch_create(m, &dir, name, ret);
+	if (r == -ENOENT)
+		fail_set(&f, r, "there is no such file here; ls shows those that are");
+	return r < 0 ? refused(m, &dir, name, r, &f) : 0;
+}
+
+void synth_mknod(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	struct scratch *s;
+	int r = S_ISREG(mode) ? create(m, parent, name, &s) : -EPERM;
+
+	if (r < 0)
+		fuse_reply_err(req, -r);
+	else
+		reply_entry(m, req, &s->node);
+}
+
+void synth_create(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name,
+	struct fuse_file_info *fi)
+{
+	struct fuse_entry_param entry;
+	struct scratch *s;
+	int r = create(m, parent, name, &s);
+
+	if (r == 0)
+		r = fill_entry(m, &s->node, &entry);
+	if (r == 0)
+		r = synth_handle_open(m, &s->node, fi);
+	if (r < 0)
+		fuse_reply_err(req, -r);
+	else if (fuse_reply_create(req, &entry, fi) == -ENOENT)
+		synth_handle_close(fi);
+}
+
+void synth_access(struct mount *m, fuse_req_t req, fuse_ino_t ino, int mask)
+{
+	struct synth_node n;
+	const struct synth_file *file;
+	int r = synth_node_of(m, ino, &n);
+
+	file = r == 0 ? synth_file_of(&n) : NULL;
+	/* What may be removed with its directory counts as writable, so that `rm -r` does not ask. */
+	if (r == 0 && (mask & W_OK) && file && !file->control && !file->write && !n.dir->unlink)
+		r = -EACCES;
+	if (r == 0 && (mask & X_OK) && !S_ISDIR(mode_of(&n)))
+		r = -EACCES;
+	fuse_reply_err(req, -r);
+}
+
+/* The names of a directory, frozen when it was opened. */
+struct names {
+	struct buf text; /* names, each followed by NUL */
+	struct buf nodes; /* of struct synth_node, in the same order */
+	int error;
+};
+
+static int add_name(void *arg, const char *name, const struct synth_node *child)
+{
+	struct names *names = arg;
+
+	buf_add(&names->text, name, strlen(name) + 1);
+	buf_add(&names->nodes, child, sizeof(*child));
+	return names->text.error ? names->text.error : names->nodes.error;
+}
+
+void synth_opendir(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct names *names = calloc(1, sizeof(*names));
+	struct synth_node dir, parent;
+	int r = names ? synth_node_of(m, ino, &dir) : -ENOMEM;
+
+	if (r == 0) {
+		parent_of(m, &dir, &parent);
+		r = add_name(names, ".", &dir);
+	}
+	if (r == 0)
+		r = add_name(names, "..", &parent);
+	if (r == 0)
+		r = synth_list(m, &dir, add_name, names);
+	fi->fh = (uintptr_t)names;
+	if (r == 0 && fuse_reply_open(req, fi) == 0)
+		return;
+	if (names) {
+		buf_clear(&names->text);
+		buf_clear(&names->nodes);
+	}
+	free(names);
+	if (r < 0)
+		fuse_reply_err(req, -r);
+}
+
+void synth_releasedir(struct mount *m, fuse_req_t req, struct fuse_file_info *fi)
+{
+	struct names *names = (struct names *)(uintptr_t)fi->fh;
+
+	(void)m;
+	buf_clear(&names->text);
+	buf_clear(&names->nodes);
+	free(names);
+	fuse_reply_err(req, 0);
+}
+
+static size_t add_entry(fuse_req_t req, char *at, size_t room, const char *name,
+	const struct synth_node *n, off_t next, bool plus)
+{
+	/* Node id 0: the kernel looks the name up itself when it needs more. */
+	struct fuse_entry_param entry = {
+		.attr = {.st_ino = synth_st_ino(n), .st_mode = mode_of(n)}};
+
+	return plus ? fuse_add_direntry_plus(req, at, room, name, &entry, next)
+		    : fuse_add_direntry(req, at, room, name, &entry.attr, next);
+}
+
+void synth_readdir(struct mount *m, fuse_req_t req, size_t size, off_t off,
+	struct fuse_file_info *fi, bool plus)
+{
+	const struct names *names = (const struct names *)(uintptr_t)fi->fh;
+	const char *name = buf_text(&names->text);
+	size_t count = names->nodes.len / sizeof(struct synth_node), used = 0;
+	char *data auto_free = malloc(size);
+
+	(void)m;
+	if (!data) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	for (size_t i = 0; i < count; i++, name += strlen(name) + 1) {
+		const struct synth_node *n = (const struct synth_node *)names->nodes.data + i;
+		size_t need;
+
+		if ((off_t)i < off)
+			continue;
+		need = add_entry(req, data + used, size - used, name, n, (off_t)i + 1, plus);
+		if (need > size - used)
+			break;
+		used += need;
+	}
+	fuse_reply_buf(req, data, used);
+}
