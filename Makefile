@@ -58,7 +58,7 @@ include tests/tests.mk
 # Debian's packages: to build, to run, to test.
 DEPS := gcc make pkg-config libc6-dev libfuse3-dev libseccomp-dev libjson-c-dev libsqlite3-dev \
 	libinih-dev fuse3 uidmap passt slirp4netns \
-	bats libcmocka-dev clang libclang-rt-14-dev clang-format mandoc bubblewrap strace jq perl python3 nodejs git vim-tiny \
+	bats libcmocka-dev clang libclang-rt-14-dev clang-format mandoc bubblewrap strace jq perl python3 nodejs git vim \
 	curl attr acl procps util-linux
 
 # Installs what is missing, as root or through sudo.
