@@ -23,33 +23,33 @@ struct mount_request {
 	bool foreground;
 };
 
-/* "/home/me/box" is "home-me-box". */
-static int default_name(const char *mount_point, char **ret, struct fail *f)
+/* "/home/me/box" is "home-me-box". What a name cannot hold is written so that different paths keep
+ * different names: control characters as \xNN, the end of a long path as a number. */
+static int default_name(const char *mount_point, char **ret)
 {
-	char *name = strdup(mount_point + 1);
+	auto_buf struct buf name = {0};
+	uint64_t hash = registry_hash(mount_point);
 
-	if (!name)
-		return -ENOMEM;
-	for (char *p = name; *p; p++) {
-		if (*p == '/')
-			*p = '-';
+	if (mount_point[1] == '.' || mount_point[1] == '-')
+		buf_add_char(&name, '_');
+	for (const char *p = mount_point + 1; *p; p++) {
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			buf_printf(&name, "\\x%02x", *p);
+		else
+			buf_add_char(&name, (char)(*p == '/' ? '-' : *p));
 	}
-	if (!config_value_is_name(name)) {
-		free(name);
-		return fail_set(f, -EINVAL,
-			"%s: this path cannot serve as the sandbox's name (too long, or with "
-			"characters that a name cannot have); give one with -o name=NAME",
-			mount_point);
+	if (name.len > CONFIG_NAME_MAX && !name.error) {
+		name.len = CONFIG_NAME_MAX - 17;
+		buf_printf(&name, "-%016llx", (unsigned long long)hash);
 	}
-	*ret = name;
-	return 0;
+	*ret = buf_take(&name);
+	return *ret ? 0 : -ENOMEM;
 }
 
-static int choose_name(
-	const struct config *config, const char *mount_point, char **ret, struct fail *f)
+static int choose_name(const struct config *config, const char *mount_point, char **ret)
 {
 	if (!config->name)
-		return default_name(mount_point, ret, f);
+		return default_name(mount_point, ret);
 	*ret = strdup(config->name);
 	return *ret ? 0 : -ENOMEM;
 }
@@ -119,7 +119,7 @@ static int serve(struct detach *detach, void *arg, struct fail *f)
 	int r = mount_point_prepare(request->dir, request->config->nonempty, &mount_point, f);
 
 	if (r == 0)
-		r = choose_name(request->config, mount_point, &name, f);
+		r = choose_name(request->config, mount_point, &name);
 	if (r == 0)
 		r = choose_state(request->config, name, &state_path, f);
 	if (r == 0)

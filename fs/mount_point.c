@@ -199,6 +199,8 @@ static int check(const struct mount_point *point, const char *path, bool nonempt
 			point->type ? point->type : "unknown type");
 	if (mount_point_is_sandbox(point))
 		return fail_set(f, -EBUSY, "%s: a sandbox is mounted there already", path);
+	if (strcmp(point->path, "/") == 0)
+		return fail_set(f, -EINVAL, "/: nothing can be mounted over the root directory");
 	if (faccessat(point->fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		return fail_errno(f, -errno, "%s", path);
 	return nonempty ? 0 : check_empty(point, path, f);

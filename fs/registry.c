@@ -36,11 +36,11 @@ void registry_entry_clear(struct registry_entry *entry)
 }
 
 /* FNV-1a; http://www.isthe.com/chongo/tech/comp/fnv/. A path itself may be too long for a name. */
-static uint64_t hash(const char *text)
+uint64_t registry_hash(const char *path)
 {
 	uint64_t value = 0xcbf29ce484222325ULL;
 
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+	for (const unsigned char *p = (const unsigned char *)path; *p; p++)
 		value = (value ^ *p) * 0x100000001b3ULL;
 	return value;
 }
@@ -49,7 +49,8 @@ static int entry_path(const char *mount_point, char **ret, struct fail *f)
 {
 	char tail[64];
 
-	snprintf(tail, sizeof(tail), ".run/%016llx", (unsigned long long)hash(mount_point));
+	snprintf(
+		tail, sizeof(tail), ".run/%016llx", (unsigned long long)registry_hash(mount_point));
 	return state_dir_default(tail, ret, f);
 }
 

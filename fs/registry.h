@@ -28,6 +28,9 @@ void registry_remove(const char *mount_point, int *fd);
 /* Takes the entry of a dead daemon away. */
 void registry_prune(const char *mount_point);
 
+/* A number for a path, always the same. */
+uint64_t registry_hash(const char *path);
+
 /* The entry of a mount point, to registry_entry_clear(); -ENOENT. */
 int registry_find(const char *mount_point, struct registry_entry *ret);
 
