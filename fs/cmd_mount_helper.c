@@ -7,23 +7,28 @@
 #include "common/scope.h"
 #include "fs/cmd.h"
 
-/* What stands in an fstab line's first field when it names nothing. */
-static bool is_name(const char *source)
+/* The sandbox's name from an fstab line's first field; NULL for what names nothing. mount(8) makes a
+ * path of it where a file of that name happens to be in the current directory. */
+static const char *name_of(const char *source)
 {
-	return strcmp(source, "none") != 0 && strcmp(source, "sandpit") != 0;
+	const char *slash = strrchr(source, '/');
+	const char *name = slash ? slash + 1 : source;
+
+	return strcmp(name, "none") == 0 || strcmp(name, "sandpit") == 0 ? NULL : name;
 }
 
 static int read_settings(struct config *c, const char *source, const char *options, struct fail *f)
 {
 	auto_free char *file = NULL;
+	const char *name = name_of(source);
 	int r = config_init(c);
 
 	if (r == 0)
 		r = config_find_file(&file);
 	if (r == 0 && file)
 		r = config_read_file(c, file, f);
-	if (r == 0 && is_name(source))
-		r = config_set(c, "name", source, "mount", f);
+	if (r == 0 && name)
+		r = config_set(c, "name", name, "the first field", f);
 	if (r == 0 && options)
 		r = config_set_options(c, options, f);
 	return r;
