@@ -97,8 +97,8 @@ static int run_daemon(const struct mount_request *request, struct detach *detach
 		.foreground = request->foreground,
 		.ready = ready,
 		.ready_arg = detach};
-	int registry_fd = -1;
-	int r = registry_add(&entry, &registry_fd, f);
+	struct registry_claim claim;
+	int r = registry_add(&entry, &claim, f);
 
 	if (r < 0)
 		return r;
@@ -107,7 +107,7 @@ static int run_daemon(const struct mount_request *request, struct detach *detach
 		r = fail_errno(f, -errno, "/");
 	if (r == 0)
 		r = daemon_run(&options, f);
-	registry_remove(mount_point, &registry_fd);
+	registry_remove(&claim);
 	return r;
 }
 

@@ -137,40 +137,47 @@ static int refuse_second(const char *path, const char *mount_point, struct fail 
 		mount_point, (long)pid);
 }
 
-int registry_add(const struct registry_entry *entry, int *ret_fd, struct fail *f)
+static int claim_path(const char *path, const char *mount_point, struct fail *f)
 {
-	auto_free char *path = NULL;
-	int fd, r = make_folder(f);
+	int fd, r;
 
-	if (r == 0)
-		r = entry_path(entry->mount_point, &path, f);
-	if (r < 0)
-		return r;
 	do {
 		fd = open_locked(path, O_CREAT);
-		r = fd == -EAGAIN ? refuse_second(path, entry->mount_point, f) : 0;
+		r = fd == -EAGAIN ? refuse_second(path, mount_point, f) : 0;
 	} while (r == -EAGAIN);
 	if (r < 0)
 		return r;
-	if (fd < 0)
-		return fail_errno(f, fd, "%s", path);
+	return fd < 0 ? fail_errno(f, fd, "%s", path) : fd;
+}
+
+int registry_add(const struct registry_entry *entry, struct registry_claim *ret, struct fail *f)
+{
+	auto_free char *path = NULL;
+	int fd = -1, r = make_folder(f);
+
+	if (r == 0)
+		r = entry_path(entry->mount_point, &path, f);
+	if (r == 0)
+		r = fd = claim_path(path, entry->mount_point, f);
+	if (r < 0)
+		return r;
 	r = write_entry(fd, entry);
 	if (r < 0) {
 		unlink(path);
 		close(fd);
 		return fail_errno(f, r, "%s", path);
 	}
-	*ret_fd = fd;
+	*ret = (struct registry_claim){.fd = fd, .path = take_ptr(path)};
 	return 0;
 }
 
-void registry_remove(const char *mount_point, int *fd)
+void registry_remove(struct registry_claim *claim)
 {
-	auto_free char *path = NULL;
-
-	if (*fd >= 0 && entry_path(mount_point, &path, NULL) == 0)
-		unlink(path);
-	close_fd(fd);
+	if (claim->path)
+		unlink(claim->path);
+	free(claim->path);
+	close_fd(&claim->fd);
+	claim->path = NULL;
 }
 
 void registry_prune(const char *mount_point)

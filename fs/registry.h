@@ -17,13 +17,18 @@ struct registry_entry {
 
 void registry_entry_clear(struct registry_entry *entry);
 
-/* Enters the calling process as the daemon of a mount. *ret_fd holds the entry's lock: keep it open
- * (and open the entry nowhere else in this process). -EBUSY with words: another daemon is at this
- * mount point. */
-int registry_add(const struct registry_entry *entry, int *ret_fd, struct fail *f);
+/* The calling process' own entry. */
+struct registry_claim {
+	int fd; /* owned; holds the lock while it is open */
+	char *path; /* owned */
+};
 
-/* Takes the entry away, by the process that entered it. */
-void registry_remove(const char *mount_point, int *fd);
+/* Enters the calling process as the daemon of a mount; open the entry nowhere else in this process.
+ * -EBUSY with words: another daemon is at this mount point. */
+int registry_add(const struct registry_entry *entry, struct registry_claim *ret, struct fail *f);
+
+/* Takes the entry away, by the process that entered it; it may have entered a user namespace since. */
+void registry_remove(struct registry_claim *claim);
 
 /* Takes the entry of a dead daemon away. */
 void registry_prune(const char *mount_point);
