@@ -85,7 +85,7 @@ static void what_is_wrong_is_named(void **state)
 		{"{\"cmd\":\"x\",\"stdin\":\"\",\"stdinOpen\":true}", "stdinOpen"},
 		{"{\"cmd\":\"x\",\"limits\":{\"memory\":\"lots\"}}", "memory"},
 		{"{\"cmd\":\"x\",\"limits\":{\"luck\":1}}", "luck"},
-		{"{\"cmd\":\"\xff\"}", "UTF-8"},
+		{"{\"cmd\":\"\xff\"}", "utf-8"},
 		{"{\"cmd\":\"x\"} extra", "more text"},
 		{"{cmd:\"x\"}", "JSON"},
 	};
