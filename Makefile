@@ -46,7 +46,7 @@ $(B)/obj/%.o: %.c
 
 $(B)/sandpit-init: $(INIT_SRC)
 	@mkdir -p $(@D)
-	$(CC) $(INIT_CFLAGS) -MF $@.d -o $@ $^
+	$(CC) $(INIT_CFLAGS) -MF $@.d -o $@ $(INIT_SRC)
 	strip $@
 
 $(B)/obj/runner/init_image.o: runner/init_image.S $(B)/sandpit-init
