@@ -306,12 +306,16 @@ static void write_ended(struct parked *p, bool at_deadline)
 static void retry_write(struct parked *p, bool at_deadline)
 {
 	struct synth_handle *h = p->handle;
-	ssize_t n = h->file->write(h->m, &h->node, p->data + p->data_at, p->data_len - p->data_at);
+	ssize_t n;
 
 	(void)at_deadline;
-	if (n > 0)
-		p->data_at += (size_t)n;
-	if (n == -EAGAIN || (n > 0 && p->data_at < p->data_len))
+	/* Up to -EAGAIN: only that makes the stream call its waiters when there is room again. */
+	do {
+		n = h->file->write(h->m, &h->node, p->data + p->data_at, p->data_len - p->data_at);
+		if (n > 0)
+			p->data_at += (size_t)n;
+	} while (n > 0 && p->data_at < p->data_len);
+	if (n == -EAGAIN)
 		parked_again(p, h->file->waiters(h->m, &h->node));
 	else if (n < 0 && !p->data_at)
 		parked_reply(p, (int)n);
