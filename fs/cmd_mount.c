@@ -10,6 +10,7 @@
 #include "common/config.h"
 #include "common/config_value.h"
 #include "common/scope.h"
+#include "fs/check.h"
 #include "fs/cmd.h"
 #include "fs/daemon.h"
 #include "fs/detach.h"
@@ -111,6 +112,13 @@ static int run_daemon(const struct mount_request *request, struct detach *detach
 	return r;
 }
 
+static int check_device(struct fail *f)
+{
+	auto_buf struct buf why = {0};
+
+	return check_fuse(&why) == CHECK_OK ? 0 : fail_set(f, -ENODEV, "%s", buf_text(&why));
+}
+
 static int serve(struct detach *detach, void *arg, struct fail *f)
 {
 	const struct mount_request *request = arg;
@@ -118,6 +126,8 @@ static int serve(struct detach *detach, void *arg, struct fail *f)
 	auto_free char *mount_point = NULL, *name = NULL, *state_path = NULL;
 	int r = mount_point_prepare(request->dir, request->config->nonempty, &mount_point, f);
 
+	if (r == 0)
+		r = check_device(f);
 	if (r == 0)
 		r = choose_name(request->config, mount_point, &name);
 	if (r == 0)

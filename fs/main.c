@@ -10,7 +10,8 @@ static const struct cmd *const verbs[] = {&cmd_mount, &cmd_umount, &cmd_run, &cm
 static int print_help(void)
 {
 	printf("usage: sandpit VERB [ARGUMENT]...\n"
-	       "A sandbox that you mount: write a command to DIR/ctl/run, read DIR/out/last/stdout.\n"
+	       "A sandbox that you mount: write a command to DIR/ctl/run, and read what it\n"
+	       "printed in DIR/out/last/stdout.\n"
 	       "\n");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		printf("  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
