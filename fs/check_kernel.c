@@ -65,13 +65,15 @@ enum check_result check_user_namespaces(struct buf *why)
 	if (r == 0)
 		return buf_add_str(why, "can be made"), CHECK_OK;
 	if (read_number("/proc/sys/user/max_user_namespaces", 1) == 0)
-		buf_add_str(why, "sysctl user.max_user_namespaces=10000");
+		buf_add_str(why, "no user namespaces: sysctl user.max_user_namespaces=10000");
 	else if (read_number("/proc/sys/kernel/unprivileged_userns_clone", 1) == 0)
-		buf_add_str(why, "sysctl kernel.unprivileged_userns_clone=1");
+		buf_add_str(why, "no user namespaces: sysctl kernel.unprivileged_userns_clone=1");
 	else if (read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) != 0)
-		buf_add_str(why, "sysctl kernel.apparmor_restrict_unprivileged_userns=0");
+		buf_add_str(why,
+			"no user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0");
 	else
-		buf_printf(why, "%s (in a container: --security-opt seccomp=unconfined)",
+		buf_printf(why,
+			"no user namespaces: %s (in a container: --security-opt seccomp=unconfined)",
 			strerror(-r));
 	return CHECK_MISSING;
 }

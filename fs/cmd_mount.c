@@ -112,11 +112,18 @@ static int run_daemon(const struct mount_request *request, struct detach *detach
 	return r;
 }
 
-static int check_device(struct fail *f)
+/* What no sandbox can do without, and whose absence is hard to tell from later errors. */
+static int check_machine(struct fail *f)
 {
-	auto_buf struct buf why = {0};
+	static check_function *const checks[] = {check_fuse, check_user_namespaces};
 
-	return check_fuse(&why) == CHECK_OK ? 0 : fail_set(f, -ENODEV, "%s", buf_text(&why));
+	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
+		auto_buf struct buf why = {0};
+
+		if (checks[i](&why) == CHECK_MISSING)
+			return fail_set(f, -EOPNOTSUPP, "%s", buf_text(&why));
+	}
+	return 0;
 }
 
 static int serve(struct detach *detach, void *arg, struct fail *f)
@@ -127,7 +134,7 @@ static int serve(struct detach *detach, void *arg, struct fail *f)
 	int r = mount_point_prepare(request->dir, request->config->nonempty, &mount_point, f);
 
 	if (r == 0)
-		r = check_device(f);
+		r = check_machine(f);
 	if (r == 0)
 		r = choose_name(request->config, mount_point, &name);
 	if (r == 0)

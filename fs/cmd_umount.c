@@ -114,8 +114,8 @@ const struct cmd cmd_umount = {
 	.name = "umount",
 	.usage = "DIR",
 	.summary = "stops the sandbox at DIR and unmounts it",
-	.help = "Stops everything in the sandbox, flushes, unmounts, and returns when all of it is\n"
-		"done. The sandbox's state is kept. Also takes away a dead mount, one that says\n"
-		"\"Transport endpoint is not connected\".\n",
+	.help = "Stops everything in the sandbox, flushes, unmounts, and returns when all of it\n"
+		"is done. The sandbox's state is kept. Also takes away a dead mount, one that\n"
+		"says \"Transport endpoint is not connected\".\n",
 	.run = run,
 };
