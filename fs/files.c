@@ -13,6 +13,8 @@
 
 _Static_assert(FILES_ROOT == NODE_TABLE_ROOT, "the node table counts from files/");
 
+#define HELD_BLOCKS_MAX 2048 /* 1 MiB in st_blocks' unit */
+
 static const char *const reserved_names[] = {"proc", "sys", "dev"};
 static const char *const mount_names[] = {"usr", "opt", "var/lib/dpkg"};
 
@@ -136,19 +138,19 @@ void files_fill_entry(struct files *files, fuse_ino_t ino, struct fuse_entry_par
 }
 
 int files_enter_found(struct files *files, const struct node_use *dir, uint64_t parent,
-	const char *name, const struct statx *sx, struct fuse_entry_param *ret)
+	const char *name, const struct statx *sx, int fd, struct fuse_entry_param *ret)
 {
-	bool reserved = files_is_reserved(parent, name);
-	struct node_key key;
+	struct node_found found = {.fd = fd, .reserved = files_is_reserved(parent, name)};
 	unsigned depth;
 	uint64_t ino;
-	int r;
+	int r = -ENOENT;
 
 	*ret = (struct fuse_entry_param){0};
-	if (reserved && !S_ISDIR(sx->stx_mode))
-		return -ENOENT;
-	files_key(files, sx, &key);
-	r = node_table_enter(files->nodes, parent, name, &key, reserved, &ino, &depth);
+	if (!found.reserved || S_ISDIR(sx->stx_mode)) {
+		files_key(files, sx, &found.key);
+		r = node_table_enter(files->nodes, parent, name, &found, &ino, &depth);
+	}
+	scope_close(&found.fd);
 	if (r < 0)
 		return r;
 	files_fill_entry(files, ino, ret);
@@ -165,7 +167,27 @@ int files_enter(struct files *files, const struct node_use *dir, uint64_t parent
 	int r;
 
 	r = files_statx(dir->fd, name, &sx);
-	return r < 0 ? r : files_enter_found(files, dir, parent, name, &sx, ret);
+	return r < 0 ? r : files_enter_found(files, dir, parent, name, &sx, -1, ret);
+}
+
+/* As files_enter(), and a file that is looked up, which may be opened next, is held: it can be
+ * opened then although a command has put another in its place. */
+static int enter_held(struct files *files, const struct node_use *dir, uint64_t parent,
+	const char *name, struct fuse_entry_param *ret)
+{
+	int fd = -1;
+	struct statx sx;
+	int r;
+
+	r = files_statx(dir->fd, name, &sx);
+	if (r == 0 && S_ISREG(sx.stx_mode) && sx.stx_blocks <= HELD_BLOCKS_MAX)
+		fd = openat(dir->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0)
+		r = files_statx(fd, "", &sx);
+	if (r == 0)
+		return files_enter_found(files, dir, parent, name, &sx, fd, ret);
+	scope_close(&fd);
+	return r;
 }
 
 void files_reply_entry(struct files *files, fuse_req_t req, const struct fuse_entry_param *e)
@@ -222,7 +244,7 @@ static int look_up(
 		return r;
 	if (!S_ISDIR(dir.type))
 		return -ENOTDIR;
-	return dir.reserved ? -ENOENT : files_enter(files, &dir, parent, name, ret);
+	return dir.reserved ? -ENOENT : enter_held(files, &dir, parent, name, ret);
 }
 
 void files_lookup(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name)

@@ -58,9 +58,9 @@ int files_use_dir(struct files *files, uint64_t ino, struct node_use *ret);
 /* Looks name up in the directory that dir is, counts a lookup and fills the entry. */
 int files_enter(struct files *files, const struct node_use *dir, uint64_t parent, const char *name,
 	struct fuse_entry_param *ret);
-/* The same where the inode has been looked at already. */
+/* The same where the inode has been looked at already. fd: O_PATH of it, taken, or -1. */
 int files_enter_found(struct files *files, const struct node_use *dir, uint64_t parent,
-	const char *name, const struct statx *sx, struct fuse_entry_param *ret);
+	const char *name, const struct statx *sx, int fd, struct fuse_entry_param *ret);
 void files_fill_entry(struct files *files, fuse_ino_t ino, struct fuse_entry_param *ret);
 /* Takes the lookup back when the answer did not reach the kernel. */
 void files_reply_entry(struct files *files, fuse_req_t req, const struct fuse_entry_param *e);

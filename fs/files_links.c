@@ -28,12 +28,10 @@ void files_readlink(struct files *files, fuse_req_t req, fuse_ino_t ino)
 	int r;
 
 	r = node_table_place(files->nodes, ino, &place);
-	if (r == 0 && !S_ISLNK(place.key.type))
-		r = -EINVAL;
 	if (r == 0)
 		r = files_link_text(files, place.use.fd, place.name, place.depth, &text);
 	if (r < 0)
-		files_reply(req, r == -ENOENT || r == -ENOTDIR ? -ESTALE : r);
+		files_reply(req, r == -ENOENT || r == -ENOTDIR || r == -EINVAL ? -ESTALE : r);
 	else
 		fuse_reply_readlink(req, buf_text(&text));
 }

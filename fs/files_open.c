@@ -91,7 +91,23 @@ static void set_handle(struct fuse_file_info *fi, struct node_handle *handle)
 	fi->noflush = 1;
 }
 
-static int open_node(struct files *files, fuse_ino_t ino, struct fuse_file_info *fi)
+/* The kernel leaves this to us when it leaves the truncation to us. The caller's root may keep the
+ * bits, as on any file system. */
+static void drop_set_ids(int fd, const struct fuse_ctx *caller)
+{
+	struct stat st;
+	mode_t drop = S_ISUID;
+
+	if (caller->uid == 0 || fstat(fd, &st) < 0)
+		return;
+	if (st.st_mode & S_IXGRP)
+		drop |= S_ISGID;
+	if (st.st_mode & drop)
+		fchmod(fd, st.st_mode & 07777 & ~drop);
+}
+
+static int open_node(struct files *files, fuse_ino_t ino, const struct fuse_ctx *caller,
+	struct fuse_file_info *fi)
 {
 	auto_use struct node_use use = {0};
 	struct node_handle *handle;
@@ -103,6 +119,8 @@ static int open_node(struct files *files, fuse_ino_t ino, struct fuse_file_info 
 	fd = files_reopen(files, use.fd, fi->flags);
 	if (fd < 0)
 		return fd;
+	if (fi->flags & O_TRUNC)
+		drop_set_ids(fd, caller);
 	fi->keep_cache = is_unchanged(files, ino, fd);
 	r = node_table_attach(files->nodes, ino, fd, &handle);
 	if (r == 0)
@@ -117,7 +135,7 @@ static void close_handle(struct files *files, struct fuse_file_info *fi)
 
 void files_open(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	int r = open_node(files, ino, fi);
+	int r = open_node(files, ino, fuse_req_ctx(req), fi);
 
 	if (r < 0)
 		files_reply(req, r);
@@ -183,7 +201,7 @@ static int create(struct files *files, fuse_ino_t parent, const char *name, mode
 		return fd;
 	r = files_statx(fd, "", &sx);
 	if (r == 0)
-		r = files_enter_found(files, &dir, parent, name, &sx, ret);
+		r = files_enter_found(files, &dir, parent, name, &sx, -1, ret);
 	return r < 0 ? r : attach_made(files, take_fd(&fd), ret, fi);
 }
 

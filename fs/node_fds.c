@@ -9,6 +9,11 @@
 /* How often a node that was not found is looked for again because a rename went on meanwhile. */
 #define RENAME_TRIES 8
 
+/* Descriptors of files that stay open a while, so that one that was just looked up can be opened
+ * although a command has put another in its place. Few, and of small files only: an open
+ * descriptor keeps the disk space of a file that was removed. */
+#define RECENT_MAX 16
+
 static bool is_open(const struct node *node)
 {
 	return node->fd >= 0 || node->handles;
@@ -22,7 +27,7 @@ static void take_use(struct node_table *t, struct node *node, struct node_use *r
 	node->refs++;
 	if (node->fd >= 0) {
 		if (!node->uses++)
-			list_remove(&node->unused);
+			node_table_unlist(t, node);
 		ret->fd = node->fd;
 		return;
 	}
@@ -41,6 +46,38 @@ static void free_handle(struct node_table *t, struct node_handle *handle)
 	node_table_unref(t, node);
 }
 
+void node_table_unlist(struct node_table *t, struct node *node)
+{
+	list_remove(&node->unused);
+	if (node->recent)
+		t->recent_len--;
+	node->recent = false;
+}
+
+static void give_up_fd(struct node_table *t, struct node *node)
+{
+	node_table_unlist(t, node);
+	t->closing[t->closing_len++] = take_fd(&node->fd);
+	t->open_fds--;
+}
+
+/* That of a directory is kept for what is below it. */
+void node_table_rest(struct node_table *t, struct node *node)
+{
+	if (S_ISDIR(node->key.type)) {
+		list_add_tail(&t->unused, &node->unused);
+		node_table_evict(t, t->max_fds);
+		return;
+	}
+	list_add_tail(&t->recent, &node->unused);
+	node->recent = true;
+	t->recent_len++;
+	if (!node->small)
+		give_up_fd(t, node);
+	else if (t->recent_len > RECENT_MAX)
+		give_up_fd(t, list_entry(t->recent.next, struct node, unused));
+}
+
 static void drop_use(struct node_use *use)
 {
 	struct node_table *t = use->table;
@@ -50,8 +87,7 @@ static void drop_use(struct node_use *use)
 		if (!--use->handle->users && use->handle->detached)
 			free_handle(t, use->handle);
 	} else if (!--node->uses && !node->kept) {
-		list_add_tail(&t->unused, &node->unused);
-		node_table_evict(t, t->max_fds);
+		node_table_rest(t, node);
 	}
 	node_table_unref(t, node);
 	*use = (struct node_use){0};
@@ -70,13 +106,8 @@ void node_use_drop(struct node_use *use)
 
 void node_table_evict(struct node_table *t, unsigned keep)
 {
-	while (t->open_fds > keep && !list_empty(&t->unused) && t->closing_len < NODE_TABLE_BATCH) {
-		struct node *node = list_entry(t->unused.next, struct node, unused);
-
-		list_remove(&node->unused);
-		t->closing[t->closing_len++] = take_fd(&node->fd);
-		t->open_fds--;
-	}
+	while (t->open_fds > keep && !list_empty(&t->unused) && t->closing_len < NODE_TABLE_BATCH)
+		give_up_fd(t, list_entry(t->unused.next, struct node, unused));
 }
 
 void node_table_relieve(struct node_table *t)
@@ -126,15 +157,10 @@ static int open_checked(int dir_fd, const char *name, const struct node_key *key
 	return node_key_same(&found, key) ? take_fd(&fd) : -ESTALE;
 }
 
-static void install_fd(struct node_table *t, struct node *node, int fd)
+void node_table_install(struct node_table *t, struct node *node, int fd)
 {
-	if (node->fd >= 0) {
-		t->closing[t->closing_len++] = fd;
-		return;
-	}
 	node->fd = fd;
 	t->open_fds++;
-	list_add_tail(&t->unused, &node->unused);
 }
 
 /* Opens a node by one of its names, below a parent that is open. Leaves the lock meanwhile. held
@@ -161,10 +187,12 @@ static int open_step(struct node_table *t, const struct node_name *name, struct 
 	node_table_lock(t);
 	if (held->table)
 		drop_use(held);
-	if (fd >= 0) {
-		install_fd(t, node, fd);
+	if (fd >= 0 && node->fd >= 0)
+		t->closing[t->closing_len++] = fd;
+	else if (fd >= 0)
+		node_table_install(t, node, fd);
+	if (fd >= 0)
 		take_use(t, node, held);
-	}
 	drop_use(&dir);
 	node_table_unref(t, node);
 	return fd < 0 ? fd : 0;
@@ -183,24 +211,21 @@ static const struct node_name *next_step(const struct node *node, unsigned attem
 	return name;
 }
 
-/* Opens node, which the caller holds a reference on. */
-static int open_node(struct node_table *t, struct node *node)
+/* Opens node, which the caller holds a reference on. held: to be dropped once node is in use. */
+static int open_node(struct node_table *t, struct node *node, struct node_use *held)
 {
-	struct node_use held = {0};
 	unsigned attempt = 0;
 	int r = 0;
 
 	while (r == 0 && !is_open(node)) {
 		const struct node_name *name = next_step(node, attempt);
 
-		r = name ? open_step(t, name, &held) : -ESTALE;
+		r = name ? open_step(t, name, held) : -ESTALE;
 		if (r == -ESTALE && name) {
 			attempt++;
 			r = 0;
 		}
 	}
-	if (held.table)
-		drop_use(&held);
 	return r;
 }
 
@@ -214,18 +239,21 @@ static bool was_renamed(struct node_table *t, uint64_t renames)
 
 static int use_locked(struct node_table *t, struct node *node, struct node_use *ret)
 {
+	struct node_use held = {0};
 	int r = -ESTALE;
 
 	node->refs++;
 	for (unsigned tries = 0; r == -ESTALE && tries < RENAME_TRIES; tries++) {
 		uint64_t renames = t->renames;
 
-		r = open_node(t, node);
+		r = open_node(t, node, &held);
 		if (r == -ESTALE && !was_renamed(t, renames))
 			break;
 	}
 	if (r == 0)
 		take_use(t, node, ret);
+	if (held.table)
+		drop_use(&held);
 	node_table_unref(t, node);
 	return r;
 }

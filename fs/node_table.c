@@ -169,7 +169,7 @@ static void free_if_unneeded(struct node_table *t, struct node *node)
 		if (node->in_by_key)
 			node_hash_remove(&t->by_key, &node->by_key);
 		if (node->fd >= 0) {
-			list_remove(&node->unused);
+			node_table_unlist(t, node);
 			t->open_fds--;
 		}
 		node->trash_next = t->trash;
@@ -300,8 +300,23 @@ static int enter_locked(struct node_table *t, struct node *parent, const char *t
 	return 0;
 }
 
+static void lend_fd(struct node_table *t, struct node *node, struct node_found *found)
+{
+	int fd = take_fd(&found->fd);
+
+	if (fd < 0)
+		return;
+	if (node->fd >= 0) {
+		t->closing[t->closing_len++] = fd;
+		return;
+	}
+	node->small = true;
+	node_table_install(t, node, fd);
+	node_table_rest(t, node);
+}
+
 int node_table_enter(struct node_table *t, uint64_t parent, const char *name,
-	const struct node_key *key, bool reserved, uint64_t *ret_id, unsigned *ret_depth)
+	struct node_found *found, uint64_t *ret_id, unsigned *ret_depth)
 {
 	struct node *dir, *node = NULL;
 	int r = -ESTALE;
@@ -310,13 +325,13 @@ int node_table_enter(struct node_table *t, uint64_t parent, const char *name,
 	dir = node_table_find(t, parent);
 	if (dir) {
 		dir->refs++;
-		r = enter_locked(t, dir, name, key, &node);
+		r = enter_locked(t, dir, name, &found->key, &node);
 		if (r == 0) {
 			node->lookups++;
-			node->reserved = reserved;
+			node->reserved = found->reserved;
 			*ret_id = node->id;
-			if (ret_depth)
-				*ret_depth = depth_of(t, dir);
+			*ret_depth = depth_of(t, dir);
+			lend_fd(t, node, found);
 		}
 		node_table_unref(t, dir);
 	}
@@ -411,7 +426,7 @@ void node_table_unname(struct node_table *t, uint64_t parent, const char *name, 
 	if (found) {
 		if (keep && found->node->fd >= 0) {
 			found->node->kept = true;
-			list_remove(&found->node->unused);
+			node_table_unlist(t, found->node);
 		}
 		drop_name(t, found);
 	}
@@ -522,6 +537,7 @@ int node_table_new(
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->rename_ended, NULL);
 	list_init(&t->unused);
+	list_init(&t->recent);
 	t->max_fds = max_fds;
 	if (getrandom(&t->hash_seed, sizeof(t->hash_seed), GRND_NONBLOCK) < 0)
 		t->hash_seed = (uintptr_t)t;

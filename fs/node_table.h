@@ -26,6 +26,13 @@ struct node_key {
 	int64_t born_nsec; /* 0: not known, fits any: inode numbers are used again, this is not */
 };
 
+/* What a lookup has found. */
+struct node_found {
+	struct node_key key;
+	bool reserved; /* it is shown as an empty directory */
+	int fd; /* O_PATH of a small file, which may stay open for a short while; -1: none */
+};
+
 /* By which a change of content is seen. */
 struct node_stamp {
 	int64_t mtime_nsec;
@@ -80,12 +87,12 @@ int node_table_new(
 void node_table_free(struct node_table *t);
 void node_table_counts(struct node_table *t, uint64_t *ret_nodes, uint64_t *ret_fds);
 
-/* A lookup of name in parent found key: gives the node's id and counts one lookup. Each name of a
- * symbolic link is a node of its own; other inodes are one node, however many names they have.
- * reserved: shown as an empty directory. ret_depth (or NULL): see struct node_place.
- * -ESTALE: the parent is not known, or lies below what was found. -ENOMEM. */
+/* A lookup of name in parent has found this: gives the node's id and counts one lookup. Each name of
+ * a symbolic link is a node of its own; other inodes are one node, however many names they have.
+ * Takes found->fd (sets it to -1) unless it fails. ret_depth: see struct node_place. -ESTALE: the
+ * parent is not known, or lies below what was found. -ENOMEM. */
 int node_table_enter(struct node_table *t, uint64_t parent, const char *name,
-	const struct node_key *key, bool reserved, uint64_t *ret_id, unsigned *ret_depth);
+	struct node_found *found, uint64_t *ret_id, unsigned *ret_depth);
 
 /* The same for a file that has no name yet (O_TMPFILE): usable only while it has a handle. */
 int node_table_enter_nameless(struct node_table *t, const struct node_key *key, uint64_t *ret_id);

@@ -31,11 +31,13 @@ struct node {
 	bool in_by_key; /* not for symbolic links, nor once its inode number is another's */
 	bool reserved;
 	bool kept; /* fd is not closed to make room */
+	bool small; /* fd may stay open for a short while although it is no directory's */
+	bool recent; /* in table->recent, not in table->unused */
 	bool stamped;
 	struct node_stamp stamp;
 	struct node_name *names; /* owned */
 	struct node_handle *handles; /* owned */
-	struct list unused; /* in table->unused while fd is open and nobody uses it */
+	struct list unused; /* in table->unused or recent while fd is open and nobody uses it */
 	struct node *trash_next;
 };
 
@@ -51,10 +53,12 @@ struct node_table {
 	unsigned max_fds;
 	unsigned open_fds; /* without... */
 	unsigned open_handles;
-	struct list unused; /* nodes, longest unused first */
+	struct list unused; /* directories, longest unused first */
+	struct list recent; /* small files, longest unused first */
+	unsigned recent_len;
 	struct node *trash; /* these three: for node_table_unlock() to free and close */
 	struct node_handle *handle_trash;
-	int closing[NODE_TABLE_BATCH + 1]; /* a batch, and one that was opened twice */
+	int closing[NODE_TABLE_BATCH + 8]; /* a batch, and what else one function gives up */
 	unsigned closing_len;
 };
 
@@ -67,5 +71,14 @@ struct node *node_table_find(struct node_table *t, uint64_t id);
 /* Gives up one reference, and the node with it when it was the last one. */
 void node_table_unref(struct node_table *t, struct node *node);
 
-/* Gives up descriptors that nobody uses until at most keep are open, or a batch is full. */
+/* Takes a node out of the list that it is in while its descriptor is not in use. */
+void node_table_unlist(struct node_table *t, struct node *node);
+
+/* The node has no descriptor yet: fd becomes it. Nobody uses it so far. */
+void node_table_install(struct node_table *t, struct node *node, int fd);
+
+/* Nobody uses the node's descriptor any more: it is kept, or not. */
+void node_table_rest(struct node_table *t, struct node *node);
+
+/* Gives up descriptors of directories that nobody uses until at most keep are open, or a batch is full. */
 void node_table_evict(struct node_table *t, unsigned keep);
