@@ -91,8 +91,13 @@ start() {
 
 # As start, but the command can be interrupted by SIGINT as one in the foreground of a terminal.
 start_interruptible() {
-	start perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV or die' -- "$@"
+	rm -f "$T/interruptible"
+	start perl -e '$SIG{INT} = "DEFAULT"; open F, ">", shift; exec @ARGV or die' "$T/interruptible" "$@"
+	wait_for is_file "$T/interruptible"
 }
+
+# blocked PID NAME: the process is NAME by now and sleeps (reads or writes something).
+blocked() { [[ $(cat "/proc/$1/comm") == "$2" ]] && grep -qE '^State:.*[SD]' "/proc/$1/status"; }
 
 # Writes shell text to ctl/run; returns when the command has ended.
 request() {
@@ -123,14 +128,15 @@ start_run() {
 	exec {start_fd}>&-
 }
 
-# json TEXT: writes it to ctl/run.json; sets ID from the answer.
+# json TEXT: writes it to ctl/run.json and closes; sets ANSWER to the answer, ID to its id.
 json() {
 	exec {json_fd}<>"$D/ctl/run.json"
 	printf '%s\n' "$1" >&"$json_fd" || {
 		exec {json_fd}>&-
 		return 1
 	}
-	ID=$(head -n 1 <&"$json_fd")
+	ANSWER=$(cat <&"$json_fd")
+	ID=$(jq -r .id <<<"$ANSWER")
 	exec {json_fd}>&-
 }
 

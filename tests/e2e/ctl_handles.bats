@@ -1,0 +1,195 @@
+# When a request is acted on: closes, copies of descriptors, fsync, reads, signals.
+# runs-as: root user single
+load ../lib/helper
+
+@test "opening and closing without a write runs nothing" {
+	: >"$D/ctl/run"
+	: >>"$D/ctl/run"
+	true 7<>"$D/ctl/run"
+	truncate -s 0 "$D/ctl/run"
+	touch "$D/ctl/run"
+	eq "$(runs)" 0
+}
+
+@test "an open file runs nothing until it is closed" {
+	exec 7>"$D/ctl/run"
+	echo 'echo a' >&7
+	echo 'echo b' >&7
+	eq "$(runs)" 0
+	exec 7>&-
+	eq "$(runs)" 1
+	eq "$(last stdout)" $'a\nb'
+}
+
+@test "closing a copy of the descriptor runs nothing, and the whole runs once" {
+	run fsop open "$D/ctl/run" w write $'echo a\n' dup close use 0 write $'echo b\n' \
+		count "$D/out" close count "$D/out"
+	eq "$output" $'open 0\nwrite 7\ndup 0\nclose 0\nwrite 7\ncount 0\nclose 0\ncount 2'
+	eq "$(last stdout)" $'a\nb'
+}
+
+@test "a child that ends first runs no part" {
+	(
+		exec 7>"$D/ctl/run"
+		echo 'echo parent' >&7
+		(echo 'echo child' >&7)
+		eq "$(runs)" 0
+		echo 'echo end' >&7
+	)
+	eq "$(runs)" 1
+	eq "$(last stdout)" $'parent\nchild\nend'
+}
+
+@test "a child that inherited the handle and outlives the writer does not run it twice" {
+	mkfifo go
+	(
+		exec 7>"$D/ctl/run"
+		(read -r _ <go) 3>&- &
+		echo 'echo once' >&7
+	)
+	echo >go
+	wait_for is_file "$D/out/1/exit_code"
+	wait
+	eq "$(runs)" 1
+	eq "$(last stdout)" once
+}
+
+@test "a writer that is killed before it closes runs nothing" {
+	run fsop open "$D/ctl/run" w write 'touch /work/bad' die
+	eq "$(runs)" 0
+	inside 'test ! -e /work/bad'
+	eq "$(runs)" 1
+}
+
+@test "fsync starts the request, does not wait, and the close does not start it again" {
+	mkfifo go
+	start sh -c 'fsop=$1; "$fsop" open "$2" w write "until test -e /work/go; do sleep 0.02; done" \
+		fsync pause close <"$3" >"$4"' sh "$HELPERS/fsop" "$D/ctl/run" "$T/go" "$T/said"
+	exec 7>go
+	wait_for has_text said "fsync 0"
+	eq "$(cat "$D/out/1/status")" running
+	: >"$D/files/work/go"
+	echo >&7
+	exec 7>&-
+	wait "$PID"
+	eq "$(tail -n 1 said)" "close 0"
+	wait_for is_file "$D/out/1/exit_code"
+	eq "$(runs)" 1
+}
+
+@test "reading on the handle that wrote gives the id, from the first byte, whatever the offset" {
+	run fsop open "$D/ctl/run" rw write $'echo a\n' read 100 pread 100 0 close
+	eq "${lines[2]}" 'read [1\x0a]'
+	eq "${lines[3]}" 'pread [1\x0a]'
+	eq "$(runs)" 1
+	eq "$(last exit_code)" 0
+}
+
+@test "bash: exec <> writes and reads the id back" {
+	for i in 1 2 3; do
+		exec 7<>"$D/ctl/run"
+		echo "echo $i" >&7
+		read -r id <&7
+		exec 7>&-
+		eq "$id" "$i"
+		eq "$(cat "$D/out/$id/stdout")" "$i"
+	done
+}
+
+@test "python: r+ writes and reads the id back" {
+	run python3 - "$D/ctl/run" <<-'END'
+		import sys
+		with open(sys.argv[1], "r+b", buffering=0) as f:
+		    f.write(b"echo hi\n")
+		    print(f.read(100))
+	END
+	eq "$output" "b'1\\n'"
+}
+
+@test "ctl/start returns the id while the command runs" {
+	start_run 'until test -e /work/go; do sleep 0.02; done; echo done'
+	eq "$ID" 1
+	eq "$(cat "$D/out/1/status")" running
+	refute test -e "$D/out/1/exit_code"
+	: >"$D/files/work/go"
+	eq "$(cat "$D/out/1/wait")" 0
+	eq "$(cat "$D/out/1/stdout")" "done"
+}
+
+@test "the close of ctl/run returns when the command has ended" {
+	echo 'sleep 0.3; echo end' >"$D/ctl/run"
+	eq "$(last exit_code)" 0
+	eq "$(last stdout)" end
+}
+
+@test "two writers do not wait for each other" {
+	start sh -c 'echo "until test -e /work/go; do sleep 0.02; done" >"$1"' sh "$D/ctl/run"
+	first=$PID
+	wait_for is_file "$D/out/1/status"
+	echo 'touch /work/go' >"$D/ctl/run"
+	eq "$(cat "$D/out/2/exit_code")" 0
+	wait "$first"
+	eq "$(cat "$D/out/1/exit_code")" 0
+}
+
+@test "twenty writers wait and the tree still answers" {
+	for i in {1..20}; do
+		start sh -c 'echo "until test -e /work/go; do sleep 0.05; done" >"$1"' sh "$D/ctl/run"
+	done
+	wait_for is_file "$D/out/20/status"
+	ls -lR "$D/out" "$D/ctl" >/dev/null
+	cat "$D/status.json" "$D/README" >/dev/null
+	echo hello >"$D/files/work/hello"
+	eq "$(cat "$D/files/work/hello")" hello
+	: >"$D/files/work/go"
+	for i in {1..20}; do
+		eq "$(cat "$D/out/$i/wait")" 0
+	done
+}
+
+@test "Ctrl-C of a waiting writer cancels its command" {
+	new_mark
+	start_interruptible bash -c 'echo "sleep 9999.$2; echo not reached" >"$1"' bash "$D/ctl/run" "$MARK"
+	wait_for living "sleep 9999.$MARK"
+	kill -INT "$PID"
+	wait_for ended_pid "$PID"
+	wait_for not_living "sleep 9999.$MARK"
+	wait_for is_file "$D/out/1/exit_code"
+	match "$(cat "$D/out/1/status")" '^(killed|signaled)$'
+	eq "$(cat "$D/out/1/stdout")" ""
+}
+
+@test "a waiting writer that is killed cancels its command, too" {
+	new_mark
+	start sh -c 'echo "sleep 9999.$2" >"$1"' sh "$D/ctl/run" "$MARK"
+	wait_for living "sleep 9999.$MARK"
+	kill -KILL "$PID"
+	wait_for not_living "sleep 9999.$MARK"
+	wait_for is_file "$D/out/1/exit_code"
+}
+
+@test "a signal in the wait gives EINTR" {
+	run fsop open "$D/ctl/run" w write 'sleep 9999' alarm 300 close
+	eq "${lines[2]}" "alarm 0" || eq "${lines[2]}" "close EINTR"
+	match "$output" 'close EINTR'
+	wait_for is_file "$D/out/1/exit_code"
+}
+
+@test "Ctrl-C does not cancel what ctl/start started" {
+	new_mark
+	start_run "sleep 9999.$MARK"
+	start_interruptible cat "$D/out/$ID/wait"
+	wait_for blocked "$PID" cat
+	kill -INT "$PID"
+	wait_for ended_pid "$PID"
+	living "sleep 9999.$MARK"
+	echo KILL >"$D/out/$ID/kill"
+	wait_for is_file "$D/out/$ID/exit_code"
+}
+
+@test "O_NONBLOCK and O_SYNC writers work" {
+	run fsop open "$D/ctl/run" w,nonblock write 'echo a' close open "$D/ctl/run" w,sync,trunc write 'echo b' close
+	refute grep -q E <<<"$output"
+	wait_for is_file "$D/out/2/exit_code"
+	eq "$(cat "$D/out/2/stdout")" b
+}
