@@ -5,12 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -111,16 +112,23 @@ static int refuse_second(const struct state_dir *state, struct fail *f)
 		state->path, place, pid);
 }
 
-/* The daemon that had it is gone, and what it left behind is just ending. */
+/* The daemon that had it has ended, perhaps without its parent having noticed yet, and what it left
+ * behind is just ending. */
 static bool holder_is_gone(const struct state_dir *state)
 {
+	auto_close int pidfd = -1;
 	char text[64];
 	long pid;
 
 	if (read_small(state->lock_fd, text, sizeof(text)) <= 0)
 		return false;
 	pid = strtol(text, NULL, 10);
-	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+	if (pid <= 0)
+		return false;
+	pidfd = pidfd_open((pid_t)pid, 0);
+	if (pidfd < 0)
+		return errno == ESRCH;
+	return poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1, 0) > 0;
 }
 
 static int take_lock(const struct state_dir *state)
