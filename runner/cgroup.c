@@ -1,0 +1,407 @@
+// The control groups of a sandbox: limits for all of it, and what it uses.
+#include "runner/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/scope.h"
+
+/* What a group can do. With version 1 each may be a hierarchy of its own; with version 2 one
+ * directory does all. */
+enum part { PART_MEMORY, PART_PIDS, PART_CPU, PART_CPUACCT, PARTS };
+
+static const char *const part_names[PARTS] = {"memory", "pids", "cpu", "cpuacct"};
+
+#define CPU_PERIOD_USEC 100000
+#define TEXT_MAX (256 * 1024)
+#define REMOVE_TRIES 50
+
+struct group {
+	int parent_fd; /* owned; -1: not there */
+	int fd; /* owned; the sandbox's own directory */
+};
+
+struct cgroup {
+	char name[80];
+	bool v2;
+	struct group parts[PARTS]; /* version 2 uses the first only */
+	bool has[PARTS];
+};
+
+static void close_group(struct group *g)
+{
+	close_fd(&g->fd);
+	close_fd(&g->parent_fd);
+}
+
+static int read_text(int dir_fd, const char *name, struct buf *to)
+{
+	auto_close int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	while (to->len < TEXT_MAX) {
+		if (buf_reserve(to, 4096) < 0)
+			return -ENOMEM;
+		ssize_t n = read(fd, to->data + to->len, 4096);
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		to->len += (size_t)n;
+		to->data[to->len] = '\0';
+	}
+	return 0;
+}
+
+static int write_text(int dir_fd, const char *name, const char *text)
+{
+	auto_close int fd = openat(dir_fd, name, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		return -errno;
+	return 0;
+}
+
+static int write_number(int dir_fd, const char *name, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return write_text(dir_fd, name, text);
+}
+
+/* Whether word stands in a list that is separated by commas or spaces and ends at a colon or a
+ * newline. */
+static bool has_word(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	while (*list && *list != '\n' && *list != ':') {
+		size_t n = strcspn(list, ", :\n");
+		if (n == len && strncmp(list, word, len) == 0)
+			return true;
+		list += n;
+		if (*list == ',' || *list == ' ')
+			list++;
+	}
+	return false;
+}
+
+/* One line of mountinfo, cut: where a cgroup file system is mounted, and with which root. */
+struct mount {
+	char root[PATH_MAX];
+	char point[PATH_MAX];
+	char type[32];
+	char options[256]; /* of the file system */
+};
+
+static bool parse_mount(const char *line, struct mount *m)
+{
+	const char *rest = strstr(line, " - ");
+
+	if (!rest || sscanf(line, "%*d %*d %*s %4095s %4095s", m->root, m->point) != 2)
+		return false;
+	return sscanf(rest, " - %31s %*s %255s", m->type, m->options) == 2;
+}
+
+/* The daemon's own group in the hierarchy of part (NULL: version 2), from /proc/self/cgroup. */
+static bool find_own(const char *cgroups, const char *part, char *ret, size_t size)
+{
+	for (const char *line = cgroups; *line;) {
+		const char *list = strchr(line, ':');
+		const char *path = list ? strchr(list + 1, ':') : NULL;
+		if (!path)
+			return false;
+		bool match = part ? has_word(list + 1, part) : list + 1 == path;
+		size_t len = strcspn(path + 1, "\n");
+		if (match && len < size) {
+			memcpy(ret, path + 1, len);
+			ret[len] = '\0';
+			return true;
+		}
+		line = path + 1 + len;
+		line += *line == '\n';
+	}
+	return false;
+}
+
+/* The path of own below the mount; in a container the mount shows only a part of the hierarchy. */
+static int open_own(const struct mount *m, const char *own)
+{
+	char path[2 * PATH_MAX];
+	size_t root_len = strlen(m->root);
+
+	if (root_len > 1 && strncmp(own, m->root, root_len) == 0)
+		own += root_len;
+	snprintf(path, sizeof(path), "%s/%s", m->point, own);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 ? fd : open(m->point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int make_group(struct cgroup *c, struct group *g, int parent_fd)
+{
+	/* A left-over group may hold processes that are just dying; its limits are set anew. */
+	unlinkat(parent_fd, c->name, AT_REMOVEDIR);
+	if (mkdirat(parent_fd, c->name, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	g->fd = openat(parent_fd, c->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return g->fd < 0 ? -errno : 0;
+}
+
+static void try_v1(struct cgroup *c, const struct mount *m, const char *cgroups)
+{
+	char own[PATH_MAX];
+
+	for (int part = 0; part < PARTS; part++) {
+		struct group *g = &c->parts[part];
+		if (g->fd >= 0 || !has_word(m->options, part_names[part]) ||
+			!find_own(cgroups, part_names[part], own, sizeof(own)))
+			continue;
+		g->parent_fd = open_own(m, own);
+		if (g->parent_fd < 0 || make_group(c, g, g->parent_fd) < 0)
+			close_group(g);
+		else
+			c->has[part] = true;
+	}
+}
+
+/* Which controllers a version 2 group has. */
+static int read_controllers(struct cgroup *c, int fd)
+{
+	auto_buf struct buf text = {0};
+	int count = 0;
+	int err = read_text(fd, "cgroup.controllers", &text);
+
+	for (int part = 0; part < PART_CPUACCT; part++) {
+		c->has[part] = err == 0 && has_word(buf_text(&text), part_names[part]);
+		count += c->has[part];
+	}
+	return count;
+}
+
+/* Processes may not live in a group that hands controllers on, so the place is the nearest
+ * ancestor of the daemon's group that does; or, at the top, one that can be made to. */
+static void try_v2(struct cgroup *c, const struct mount *m, const char *cgroups)
+{
+	char own[PATH_MAX];
+	struct group *g = &c->parts[0];
+
+	if (!find_own(cgroups, NULL, own, sizeof(own)))
+		return;
+	int fd = open_own(m, own);
+	for (int depth = 0; fd >= 0 && depth < 32; depth++) {
+		write_text(fd, "cgroup.subtree_control", "+memory +pids +cpu");
+		/* Moving a process needs write access to the common ancestor's cgroup.procs, too. */
+		if (faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
+			make_group(c, g, fd) == 0 && read_controllers(c, g->fd) > 0) {
+			g->parent_fd = fd;
+			c->v2 = true;
+			return;
+		}
+		if (g->fd >= 0)
+			unlinkat(fd, c->name, AT_REMOVEDIR);
+		close_fd(&g->fd);
+		int up = faccessat(fd, "../cgroup.procs", F_OK, 0) == 0
+				 ? openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				 : -1;
+		close(fd);
+		fd = up;
+	}
+	close_fd(&fd);
+}
+
+static int find_groups(struct cgroup *c)
+{
+	auto_buf struct buf mounts = {0}, cgroups = {0};
+	auto_free struct mount *m = malloc(sizeof(*m));
+	char *rest, *line;
+
+	if (!m || read_text(AT_FDCWD, "/proc/self/mountinfo", &mounts) == -ENOMEM ||
+		read_text(AT_FDCWD, "/proc/self/cgroup", &cgroups) == -ENOMEM)
+		return -ENOMEM;
+	rest = mounts.data;
+	while ((line = strsep(&rest, "\n"))) {
+		if (!parse_mount(line, m))
+			continue;
+		if (strcmp(m->type, "cgroup") == 0)
+			try_v1(c, m, buf_text(&cgroups));
+		else if (strcmp(m->type, "cgroup2") == 0 && !c->has[PART_MEMORY] &&
+			 !c->has[PART_PIDS])
+			try_v2(c, m, buf_text(&cgroups));
+	}
+	return 0;
+}
+
+static int set_memory(const struct cgroup *c, uint64_t bytes)
+{
+	int fd = c->parts[c->v2 ? 0 : PART_MEMORY].fd;
+
+	if (c->v2) {
+		write_text(fd, "memory.swap.max", "0");
+		write_text(fd, "memory.oom.group", "0");
+		return write_number(fd, "memory.max", bytes);
+	}
+	int err = write_number(fd, "memory.limit_in_bytes", bytes);
+	if (err == 0)
+		write_number(fd, "memory.memsw.limit_in_bytes", bytes);
+	return err;
+}
+
+static int set_cpus(const struct cgroup *c, double cpus)
+{
+	uint64_t quota = (uint64_t)(cpus * CPU_PERIOD_USEC);
+	char text[48];
+
+	if (quota < 1000)
+		quota = 1000;
+	if (c->v2) {
+		snprintf(text, sizeof(text), "%" PRIu64 " %d", quota, CPU_PERIOD_USEC);
+		return write_text(c->parts[0].fd, "cpu.max", text);
+	}
+	int err = write_number(c->parts[PART_CPU].fd, "cpu.cfs_period_us", CPU_PERIOD_USEC);
+	return err < 0 ? err : write_number(c->parts[PART_CPU].fd, "cpu.cfs_quota_us", quota);
+}
+
+static int set_limits(const struct cgroup *c, const struct sandbox_limits *l, struct fail *f)
+{
+	int err = 0;
+
+	if (l->memory_bytes && c->has[PART_MEMORY])
+		err = set_memory(c, l->memory_bytes);
+	if (err < 0)
+		return fail_errno(f, err, "setting the memory limit of the control group");
+	if (l->pids && c->has[PART_PIDS])
+		err = write_number(c->parts[c->v2 ? 0 : PART_PIDS].fd, "pids.max", l->pids);
+	if (err < 0)
+		return fail_errno(f, err, "setting the pids limit of the control group");
+	if (l->cpus > 0 && c->has[PART_CPU])
+		err = set_cpus(c, l->cpus);
+	return err < 0 ? fail_errno(f, err, "setting the cpu limit of the control group") : 0;
+}
+
+int cgroup_new(
+	const char *name, const struct sandbox_limits *limits, struct cgroup **ret, struct fail *f)
+{
+	struct cgroup *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	snprintf(c->name, sizeof(c->name), "sandpit-%s", name);
+	for (int part = 0; part < PARTS; part++)
+		c->parts[part] = (struct group){-1, -1};
+	int err = find_groups(c);
+	if (err == 0)
+		err = set_limits(c, limits, f);
+	if (err < 0) {
+		cgroup_free(c);
+		return err;
+	}
+	*ret = c;
+	return 0;
+}
+
+int cgroup_join(const struct cgroup *c)
+{
+	for (int part = 0; part < PARTS; part++) {
+		const struct group *g = &c->parts[part];
+		if (g->fd < 0)
+			continue;
+		/* Writing one's own thread to "tasks" needs none of the locks that cgroup.procs
+		 * takes, which cost 10 ms and more. */
+		int err = write_text(g->fd, c->v2 ? "cgroup.procs" : "tasks", "0");
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static bool read_number(int dir_fd, const char *name, uint64_t *ret)
+{
+	auto_buf struct buf text = {0};
+
+	if (dir_fd < 0 || read_text(dir_fd, name, &text) < 0)
+		return false;
+	return sscanf(buf_text(&text), "%" SCNu64, ret) == 1;
+}
+
+/* "key value" lines. */
+static bool read_key(int dir_fd, const char *name, const char *key, uint64_t *ret)
+{
+	auto_buf struct buf text = {0};
+	size_t key_len = strlen(key);
+
+	if (dir_fd < 0 || read_text(dir_fd, name, &text) < 0)
+		return false;
+	for (const char *line = buf_text(&text); *line;) {
+		if (strncmp(line, key, key_len) == 0 && line[key_len] == ' ')
+			return sscanf(line + key_len, "%" SCNu64, ret) == 1;
+		line += strcspn(line, "\n");
+		line += *line == '\n';
+	}
+	return false;
+}
+
+bool cgroup_usage(const struct cgroup *c, struct sandbox_usage *ret)
+{
+	const struct group *p = c->parts;
+
+	if (c->v2)
+		return read_key(p->fd, "cpu.stat", "usage_usec", &ret->cpu_usec) &&
+		       read_number(p->fd, "memory.current", &ret->memory_bytes) &&
+		       read_number(p->fd, "pids.current", &ret->pids) &&
+		       read_key(p->fd, "memory.events", "oom_kill", &ret->oom_kills);
+	bool all = read_number(p[PART_CPUACCT].fd, "cpuacct.usage", &ret->cpu_usec);
+	ret->cpu_usec /= 1000;
+	all = read_number(p[PART_MEMORY].fd, "memory.usage_in_bytes", &ret->memory_bytes) && all;
+	all = read_number(p[PART_PIDS].fd, "pids.current", &ret->pids) && all;
+	return read_key(p[PART_MEMORY].fd, "memory.oom_control", "oom_kill", &ret->oom_kills) &&
+	       all;
+}
+
+const char *cgroup_mode(const struct cgroup *c)
+{
+	if (c->v2)
+		return "cgroup v2";
+	return c->has[PART_MEMORY] || c->has[PART_PIDS] ? "cgroup v1" : "rlimits";
+}
+
+bool cgroup_limits_memory(const struct cgroup *c)
+{
+	return c->has[PART_MEMORY];
+}
+
+bool cgroup_limits_pids(const struct cgroup *c)
+{
+	return c->has[PART_PIDS];
+}
+
+/* The kernel takes a moment to let go of processes that have just ended. */
+static void remove_group(const struct cgroup *c, const struct group *g)
+{
+	for (int i = 0; i < REMOVE_TRIES; i++) {
+		if (unlinkat(g->parent_fd, c->name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+			return;
+		usleep(2000);
+	}
+}
+
+void cgroup_free(struct cgroup *c)
+{
+	if (!c)
+		return;
+	for (int part = 0; part < PARTS; part++) {
+		struct group *g = &c->parts[part];
+		if (g->fd >= 0 && g->parent_fd >= 0)
+			remove_group(c, g);
+		close_group(g);
+	}
+	free(c);
+}

@@ -1,0 +1,32 @@
+// The control groups of a sandbox: limits for all of it, and what it uses. Version 1 and 2; where
+// neither may be written there is none, and the caller falls back to rlimits.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/fail.h"
+#include "runner/sandbox.h"
+
+struct cgroup;
+
+/* Makes the groups, below the daemon's own where that works, named sandpit-NAME; those that a
+ * crashed daemon left are used anew. *ret is never NULL on success, but may be empty (cgroup_mode()
+ * says). -errno with words when a limit that was asked for cannot be set in a group that is there.
+ * Sources: the kernel's admin-guide/cgroup-v1 and cgroup-v2.rst. */
+int cgroup_new(
+	const char *name, const struct sandbox_limits *limits, struct cgroup **ret, struct fail *f);
+
+/* Moves the calling process, which has one thread, into the groups. 0 or -errno. */
+int cgroup_join(const struct cgroup *c);
+
+/* Fills what the groups know; false where they do not know all of it. */
+bool cgroup_usage(const struct cgroup *c, struct sandbox_usage *ret);
+
+/* "cgroup v2", "cgroup v1" or "rlimits". */
+const char *cgroup_mode(const struct cgroup *c);
+bool cgroup_limits_memory(const struct cgroup *c);
+bool cgroup_limits_pids(const struct cgroup *c);
+
+/* Removes the groups, which are empty by now. NULL is allowed. */
+void cgroup_free(struct cgroup *c);

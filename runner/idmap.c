@@ -1,0 +1,212 @@
+// Which ids of the host stand behind the ids inside the sandbox's user namespace.
+#include "runner/idmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/scope.h"
+
+#define ROOT_BASE 100000
+#define FILE_MAX (1024 * 1024)
+
+static int read_file(const char *path, struct buf *to)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	while (to->len < FILE_MAX) {
+		if (buf_reserve(to, 4096) < 0)
+			return -ENOMEM;
+		ssize_t n = read(fd, to->data + to->len, 4096);
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		to->len += (size_t)n;
+		to->data[to->len] = '\0';
+	}
+	return 0;
+}
+
+static bool parse_number(const char **at, char end, unsigned long *ret)
+{
+	char *stop;
+
+	if (**at < '0' || **at > '9')
+		return false;
+	errno = 0;
+	*ret = strtoul(*at, &stop, 10);
+	if (errno || *stop != end)
+		return false;
+	*at = stop + 1;
+	return true;
+}
+
+/* One line "name:first:count"; at points behind the name. */
+static bool parse_range(const char *at, size_t line_len, uint32_t len, uint32_t *ret)
+{
+	char numbers[64];
+	const char *p = numbers;
+	unsigned long first, count;
+
+	if (line_len >= sizeof(numbers))
+		return false;
+	memcpy(numbers, at, line_len);
+	numbers[line_len] = '\0';
+	if (!parse_number(&p, ':', &first) || !parse_number(&p, '\0', &count))
+		return false;
+	if (!first || count < len || first + len > UINT32_MAX)
+		return false;
+	*ret = (uint32_t)first;
+	return true;
+}
+
+bool idmap_find_range(const char *text, const char *name, uid_t uid, uint32_t len, uint32_t *ret)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", uid);
+	while (*text) {
+		size_t line_len = strcspn(text, "\n");
+		size_t name_len = strcspn(text, ":\n");
+		bool match =
+			text[name_len] == ':' &&
+			((name && strlen(name) == name_len && !strncmp(text, name, name_len)) ||
+				(strlen(number) == name_len && !strncmp(text, number, name_len)));
+		if (match && parse_range(text + name_len + 1, line_len - name_len - 1, len, ret))
+			return true;
+		text += line_len;
+		text += *text == '\n';
+	}
+	return false;
+}
+
+static bool find_in_file(const char *path, const char *name, uid_t uid, uint32_t len, uint32_t *ret)
+{
+	auto_buf struct buf text = {0};
+
+	return read_file(path, &text) == 0 &&
+	       idmap_find_range(buf_text(&text), name, uid, len, ret);
+}
+
+static bool find_ranges(struct idmap *m, const char *name, uint32_t len)
+{
+	return find_in_file("/etc/subuid", name, m->uid, len, &m->uid_base) &&
+	       find_in_file("/etc/subgid", name, m->uid, len, &m->gid_base);
+}
+
+static const char *find_program(const char *name, char *path, size_t size)
+{
+	static const char *const dirs[] = {"/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin"};
+
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+		snprintf(path, size, "%s/%s", dirs[i], name);
+		if (access(path, X_OK) == 0)
+			return path;
+	}
+	return NULL;
+}
+
+void idmap_choose_single(struct idmap *ret)
+{
+	*ret = (struct idmap){.single = true, .uid = geteuid(), .gid = getegid(), .len = 1};
+}
+
+void idmap_choose(struct idmap *ret)
+{
+	char path[64];
+	char names[1024];
+	struct passwd entry, *found = NULL;
+
+	idmap_choose_single(ret);
+	getpwuid_r(ret->uid, &entry, names, sizeof(names), &found);
+	const char *name = found ? found->pw_name : NULL;
+	if (ret->uid == 0) {
+		ret->root = true;
+		ret->single = false;
+		ret->len = IDMAP_LEN;
+		if (!find_ranges(ret, name, IDMAP_LEN))
+			ret->uid_base = ret->gid_base = ROOT_BASE;
+		return;
+	}
+	if (!find_program("newuidmap", path, sizeof(path)) ||
+		!find_program("newgidmap", path, sizeof(path)))
+		return;
+	if (find_ranges(ret, name, IDMAP_LEN - 1)) {
+		ret->single = false;
+		ret->len = IDMAP_LEN;
+	}
+}
+
+static int write_file(pid_t pid, const char *name, const char *text, struct fail *f)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		return fail_errno(f, -errno, "writing %s of the new user namespace", name);
+	return 0;
+}
+
+static int write_direct(pid_t pid, const char *name, uint32_t outside, uint32_t len, struct fail *f)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "0 %u %u\n", outside, len);
+	return write_file(pid, name, line, f);
+}
+
+/* newuidmap PID 0 USER 1 1 BASE 65535; its own complaints go to standard error. */
+static int run_helper(const char *name, pid_t pid, uint32_t user, uint32_t base, struct fail *f)
+{
+	char path[64], words[6][16];
+	int status;
+	pid_t child;
+
+	if (!find_program(name, path, sizeof(path)))
+		return fail_set(f, -ENOENT, "%s is missing: install the package uidmap", name);
+	const uint32_t numbers[] = {(uint32_t)pid, 0, user, 1, 1, base};
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		snprintf(words[i], sizeof(words[i]), "%u", numbers[i]);
+	char count[16];
+	snprintf(count, sizeof(count), "%u", IDMAP_LEN - 1);
+	char *const argv[] = {
+		path, words[0], words[1], words[2], words[3], words[4], words[5], count, NULL};
+	int err = -posix_spawn(&child, path, NULL, NULL, argv, environ);
+	if (err < 0)
+		return fail_errno(f, err, "starting %s", path);
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR)
+			return fail_errno(f, -errno, "waiting for %s", path);
+	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		return fail_set(f, -EPERM,
+			"%s refused the range %u+%u: see /etc/subuid and /etc/subgid", path, base,
+			IDMAP_LEN - 1);
+	return 0;
+}
+
+int idmap_write(const struct idmap *map, pid_t pid, struct fail *f)
+{
+	int err = 0;
+
+	if (!map->root && !map->single) {
+		err = run_helper("newuidmap", pid, map->uid, map->uid_base, f);
+		return err < 0 ? err : run_helper("newgidmap", pid, map->gid, map->gid_base, f);
+	}
+	if (map->single)
+		err = write_file(pid, "setgroups", "deny", f);
+	if (err < 0)
+		return err;
+	err = write_direct(pid, "uid_map", map->single ? map->uid : map->uid_base, map->len, f);
+	if (err < 0)
+		return err;
+	return write_direct(pid, "gid_map", map->single ? map->gid : map->gid_base, map->len, f);
+}
