@@ -1,0 +1,77 @@
+// What the parts of the init program share: the spawns that it knows and the scan of /proc.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/list.h"
+#include "runner/init_proto.h"
+
+/* One spawn that the daemon has not forgotten. */
+struct spawn {
+	struct list link; /* in init.spawns */
+	uint32_t id;
+	pid_t pid;
+	int tag_fd; /* owned; pins the cgroup namespace, so that its number is not given again */
+	ino_t tag; /* the namespace's number: what marks every process of this tree */
+	bool ended; /* the first process was reaped */
+	bool empty; /* nothing of the tree lives */
+	bool failed;
+	bool killing; /* SIGKILL to the tree is under way */
+	bool seen; /* by the present scan */
+	unsigned unsent; /* bits 1 << enum sandbox_event_kind */
+	int wait_status;
+	int err;
+	uint64_t cpu_usec;
+	char text[200];
+};
+
+struct init {
+	int link_fd;
+	int signal_fd;
+	int proc_fd;
+	struct init_setup setup;
+	void *args_filter; /* owned */
+	struct list spawns;
+	bool orphan_reaped; /* some tree may have become empty */
+	uint64_t scanned_usec;
+	bool blocked; /* the link took no more events */
+};
+
+/* spawn.c */
+
+/* Starts what the packet asks for; the outcome is noted in a new spawn. fds are consumed. */
+void spawn_request(struct init *init, const void *packet, size_t len, int *fds, size_t fds_len);
+void spawn_free(struct spawn *s);
+
+/* exec.c: the part between clone and exec */
+
+struct exec_plan {
+	struct init *init;
+	const struct init_spawn *wanted;
+	char *cwd;
+	char **argv; /* argv[-1] is spare, for a script without #! */
+	char **env;
+	int std_fds[4]; /* become 0 to 3; [3] may be -1 */
+	const char *step; /* set by the child when it fails */
+	const char *path;
+	int err;
+};
+
+/* Runs in the vfork child, returns only on failure, with plan->err, step and path. */
+void exec_child(struct exec_plan *plan);
+
+/* tree.c */
+
+int tree_kill(struct init *init, struct spawn *s, int sig, enum sandbox_target target);
+
+/* Goes on with kills of trees that are under way. */
+void tree_step(struct init *init);
+
+/* Finds out which ended spawns are empty. */
+void tree_check_empty(struct init *init);
+
+/* Milliseconds until tree_step() or tree_check_empty() wants to be called; -1: never. */
+int tree_timeout(const struct init *init);

@@ -1,0 +1,240 @@
+// Process trees: who belongs to one, how it is killed, when it is empty.
+//
+// Membership is the cgroup namespace that init made for the spawn: every descendant has it, and
+// none can leave it. A kill first stops: a stopped process creates no other, so passes over /proc
+// come to an end even against a fork storm; what is stopped is then killed.
+#include "runner/init/init.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+/* Passes in a row before other duties get their turn. */
+#define PASSES 16
+#define PAUSE_MSEC 5
+/* Where /proc's entries of processes start: seeking there skips all others. */
+#define PROC_FIRST_PID 256
+
+typedef void visit_fn(void *arg, pid_t pid, ino_t tag);
+
+struct dirent64_raw {
+	uint64_t ino;
+	int64_t off;
+	unsigned short len;
+	unsigned char type;
+	char name[];
+};
+
+/* The session of a process, which outlives the session's leader; 0 when there is none. */
+static pid_t session_of(pid_t pid)
+{
+	pid_t sid = getsid(pid);
+
+	return sid < 0 ? 0 : sid;
+}
+
+/* Where a program's file may not be read, the kernel hides its process's namespaces; then the
+ * session must do. */
+static ino_t tag_by_session(const struct init *init, pid_t pid)
+{
+	struct list *item;
+	pid_t sid = session_of(pid);
+
+	list_for_each(item, &init->spawns)
+	{
+		const struct spawn *s = list_entry(item, struct spawn, link);
+		if (sid && s->pid == sid && !s->empty)
+			return s->tag;
+	}
+	return 0;
+}
+
+/* The tag of a process, 0 when it has none any more. */
+static ino_t tag_of(const struct init *init, pid_t pid, const char *name)
+{
+	char path[40], target[40];
+
+	snprintf(path, sizeof(path), "%.10s/ns/cgroup", name);
+	ssize_t len = readlinkat(init->proc_fd, path, target, sizeof(target) - 1);
+	if (len < 0)
+		return errno == EACCES || errno == EPERM ? tag_by_session(init, pid) : 0;
+	target[len] = '\0';
+	const char *number = strchr(target, '[');
+	return number ? strtoul(number + 1, NULL, 10) : 0;
+}
+
+/* Calls visit for every process but init. */
+static void scan(struct init *init, visit_fn *visit, void *arg)
+{
+	static char buffer[32 * 1024] __attribute__((aligned(8)));
+	long len;
+
+	lseek(init->proc_fd, PROC_FIRST_PID, SEEK_SET);
+	while ((len = syscall(SYS_getdents64, init->proc_fd, buffer, sizeof(buffer))) > 0) {
+		for (long at = 0; at < len;) {
+			struct dirent64_raw *d = (void *)(buffer + at);
+			at += d->len;
+			pid_t pid = (pid_t)strtol(d->name, NULL, 10);
+			if (pid <= 1)
+				continue;
+			ino_t tag = tag_of(init, pid, d->name);
+			if (tag)
+				visit(arg, pid, tag);
+		}
+	}
+}
+
+struct pass {
+	ino_t tag;
+	int sig;
+	pid_t group; /* only members of this process group; 0: all */
+	size_t members;
+	uint64_t sum; /* of the pids: with the count it tells passes apart */
+};
+
+static void signal_member(void *arg, pid_t pid, ino_t tag)
+{
+	struct pass *p = arg;
+
+	if (tag != p->tag || (p->group && getpgid(pid) != p->group))
+		return;
+	p->members++;
+	p->sum = p->sum * 31 + (uint64_t)pid;
+	kill(pid, p->sig);
+}
+
+static struct pass run_pass(struct init *init, ino_t tag, int sig, pid_t group)
+{
+	struct pass p = {.tag = tag, .sig = sig, .group = group};
+
+	scan(init, signal_member, &p);
+	return p;
+}
+
+/* One round: stop all until a pass meets the same processes as the one before, then kill. Returns
+ * how many were there. */
+static size_t kill_round(struct init *init, struct spawn *s)
+{
+	struct pass last = run_pass(init, s->tag, SIGSTOP, 0);
+
+	for (int i = 0; i < PASSES && last.members; i++) {
+		struct pass p = run_pass(init, s->tag, SIGSTOP, 0);
+		bool same = p.members == last.members && p.sum == last.sum;
+		last = p;
+		if (same)
+			break;
+	}
+	if (last.members)
+		run_pass(init, s->tag, SIGKILL, 0);
+	return last.members;
+}
+
+void tree_step(struct init *init)
+{
+	struct list *item;
+
+	list_for_each(item, &init->spawns)
+	{
+		struct spawn *s = list_entry(item, struct spawn, link);
+		if (s->killing && !kill_round(init, s))
+			s->killing = false;
+	}
+}
+
+static int signal_one(pid_t pid, int sig)
+{
+	return kill(pid, sig) < 0 ? -errno : 0;
+}
+
+int tree_kill(struct init *init, struct spawn *s, int sig, enum sandbox_target target)
+{
+	if (s->failed || s->empty)
+		return -ESRCH;
+	if (target == SANDBOX_PROCESS)
+		return s->ended ? -ESRCH : signal_one(s->pid, sig);
+	/* While the first process is not reaped, its number stands for its group and no other. */
+	if (target == SANDBOX_GROUP && !s->ended)
+		return signal_one(-s->pid, sig);
+	if (target == SANDBOX_TREE && sig == SIGKILL) {
+		s->killing = kill_round(init, s) > 0;
+		return 0;
+	}
+	run_pass(init, s->tag, sig, target == SANDBOX_GROUP ? s->pid : 0);
+	return 0;
+}
+
+static void mark_seen(void *arg, pid_t pid, ino_t tag)
+{
+	struct init *init = arg;
+	struct list *item;
+
+	(void)pid;
+	list_for_each(item, &init->spawns)
+	{
+		struct spawn *s = list_entry(item, struct spawn, link);
+		if (s->tag == tag && !s->empty)
+			s->seen = true;
+	}
+}
+
+static bool is_alone(void)
+{
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
+}
+
+static void set_empty(struct spawn *s)
+{
+	s->empty = true;
+	s->killing = false;
+	s->unsent |= 1u << SANDBOX_EMPTY;
+	close_fd(&s->tag_fd);
+}
+
+void tree_check_empty(struct init *init)
+{
+	struct list *item;
+	bool waiting = false;
+
+	list_for_each(item, &init->spawns)
+	{
+		struct spawn *s = list_entry(item, struct spawn, link);
+		s->seen = false;
+		waiting = waiting || (s->ended && !s->empty);
+	}
+	init->orphan_reaped = false;
+	if (!waiting)
+		return;
+	/* Every process of the sandbox descends from init: no child, no process. */
+	if (!is_alone())
+		scan(init, mark_seen, init);
+	init->scanned_usec = clock_monotonic_usec();
+	list_for_each(item, &init->spawns)
+	{
+		struct spawn *s = list_entry(item, struct spawn, link);
+		if (s->ended && !s->empty && !s->seen)
+			set_empty(s);
+	}
+}
+
+int tree_timeout(const struct init *init)
+{
+	struct list *item;
+
+	list_for_each(item, &init->spawns)
+	{
+		if (list_entry(item, struct spawn, link)->killing)
+			return PAUSE_MSEC;
+	}
+	return init->orphan_reaped ? PAUSE_MSEC : -1;
+}

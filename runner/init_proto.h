@@ -1,0 +1,54 @@
+// What the daemon and the sandbox's init say to each other: packets over one SEQPACKET socketpair.
+// Both are built from one tree, so the structs are the format.
+#pragma once
+
+#include <stdint.h>
+
+#include "runner/sandbox.h"
+
+/* Descriptors that init starts with, beside 0 to 2 (/dev/null). */
+#define INIT_LINK_FD 3
+#define INIT_SETUP_FD 4
+
+/* The set-up file: this header, then the bytes of two seccomp programs (struct sock_filter each).
+ * names_len bytes confine init itself and, by inheritance, all commands; args_len bytes are added
+ * to each command. */
+struct init_setup {
+	uint32_t uid; /* the id inside that init takes; 0: it stays root */
+	uint32_t names_len;
+	uint32_t args_len;
+	uint32_t net_wait_msec; /* the first command waits so long for a route to the outside */
+	struct sandbox_limits limits; /* of every process; memory_bytes only without a cgroup */
+};
+
+enum init_request_kind { INIT_SPAWN = 1, INIT_KILL, INIT_FORGET };
+
+struct init_request {
+	uint32_t kind;
+	uint32_t id;
+	int32_t sig; /* INIT_KILL */
+	uint32_t target; /* INIT_KILL: enum sandbox_target */
+};
+
+/* Which descriptors come with an INIT_SPAWN, in this order. */
+enum init_fds { INIT_HAS_IN = 1, INIT_HAS_EXTRA = 2, INIT_HAS_STRINGS = 4 };
+#define INIT_FDS_MAX 5
+
+/* Followed by strings_len bytes: cwd, argv..., env..., each with its NUL; or, with
+ * INIT_HAS_STRINGS, by nothing, and a memory file carries them. */
+struct init_spawn {
+	struct init_request request;
+	uint32_t fds; /* enum init_fds; out and err are always there */
+	uint32_t uid, gid;
+	uint32_t groups_len;
+	uint32_t groups[64];
+	uint32_t argc, envc;
+	uint64_t strings_len;
+	struct sandbox_limits limits;
+};
+
+#define INIT_INLINE_MAX (100 * 1024)
+#define INIT_PACKET_MAX (sizeof(struct init_spawn) + INIT_INLINE_MAX)
+
+/* From init: struct sandbox_event; the first one says that it is ready. */
+#define INIT_READY 100
