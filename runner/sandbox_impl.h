@@ -1,0 +1,117 @@
+// What the parts of the sandbox share: its record in the daemon, and the plan that the daemon makes
+// for the child which builds the sandbox from within. For sandbox*.c only.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/fail.h"
+#include "runner/cgroup.h"
+#include "runner/idmap.h"
+#include "runner/init_proto.h"
+#include "runner/sandbox.h"
+
+#define SANDBOX_DEFAULT_PIDS 4096
+#define SANDBOX_DEFAULT_UID 1000 /* of the user named "user" */
+
+/* A directory of the host that is let in as the lower layer of an overlay. */
+struct sandbox_layer {
+	const char *host; /* path on the host */
+	const char *target; /* path inside, relative to the root; "" is the root itself */
+	const char *name; /* of the layer's directories, layers/NAME.up and .wk */
+	int lower_fd; /* root: a detached mount with ids mapped; -1: the path is used */
+	int upper_fd, work_fd; /* opened by the child */
+};
+
+#define SANDBOX_LAYERS_MAX 10
+
+/* Made by the daemon, read by the child that it clones. */
+struct sandbox_plan {
+	const struct sandbox_config *config; /* borrowed */
+	struct idmap ids;
+	struct cgroup *cgroup; /* borrowed */
+	struct sandbox_layer layers[SANDBOX_LAYERS_MAX];
+	size_t layers_len;
+	char host_name[65];
+	int image_fd; /* owned; init's program, sealed */
+	int setup_fd; /* owned; struct init_setup and the filters */
+	int link_fds[2]; /* owned; the daemon's end and init's */
+};
+
+/* What the child says before it becomes init; kinds beyond those of struct sandbox_event. */
+enum { SANDBOX_CHILD_FAILED = 200, SANDBOX_CHILD_BUILT };
+
+struct sandbox_report {
+	uint32_t kind;
+	int32_t err;
+	struct fail why; /* SANDBOX_CHILD_FAILED */
+};
+
+struct sandbox {
+	pid_t pid; /* init; 0 once reaped */
+	int pid_fd; /* owned, like all descriptors here */
+	int link_fd;
+	int tree_fd;
+	int proc_fd;
+	int user_ns_fd;
+	bool dead; /* the link is closed at the other end */
+	pid_t net_pid; /* the supervisor of pasta or slirp4netns; 0: none */
+	int net_fd; /* it ends when this is closed */
+	struct idmap map;
+	struct sandbox_ids ids;
+	struct cgroup *cgroup; /* owned */
+};
+
+/* sandbox_plan.c */
+
+/* Decides on the layers and makes what the state directory lacks, the filters and the link. */
+int sandbox_plan_make(struct sandbox_plan *plan, struct fail *f);
+void sandbox_plan_clear(struct sandbox_plan *plan);
+
+/* Once the user namespace has its maps: as root, the lower layers with mapped ids. */
+int sandbox_plan_map_layers(struct sandbox_plan *plan, int user_ns_fd, struct fail *f);
+
+/* sandbox_child.c: all that happens in the cloned child; never returns. */
+_Noreturn void sandbox_child_main(struct sandbox_plan *plan);
+
+/* sandbox_tree.c: the child's mounts. Descriptors of directories on plain file systems come in,
+ * descriptors of mounts go out. */
+
+/* Opens the state's directories before the child gives up its ids. */
+int sandbox_tree_open(struct sandbox_plan *plan, int *ret_root, int *ret_stage, struct fail *f);
+/* Puts the root and the layers together; *ret is the attached root mount. */
+int sandbox_tree_mount(
+	struct sandbox_plan *plan, int root_dir_fd, int stage_fd, int *ret, struct fail *f);
+/* A copy of the tree as it is now, for the daemon. */
+int sandbox_tree_clone(int root_fd, int *ret, struct fail *f);
+/* Makes root_fd the root of the mount namespace and forgets the old one. */
+int sandbox_tree_enter(int root_fd, struct fail *f);
+/* Opens a directory to mount on, made or remade when it is not a plain directory: links in the
+ * tree are the sandbox's own and are never followed. */
+int sandbox_tree_mount_point(int root_fd, const char *path, int *ret, struct fail *f);
+/* fsopen to fsmount with options as "key", "value" pairs ending in NULL (value "": a flag). */
+int sandbox_tree_new_fs(
+	const char *type, const char *const *options, unsigned attrs, int *ret, struct fail *f);
+int sandbox_tree_openat2(int dir_fd, const char *path, int flags, uint64_t resolve);
+
+/* sandbox_dev.c: /proc and /dev. */
+int sandbox_dev_mount_proc(int root_fd, bool quota_inotify, int *ret_proc, struct fail *f);
+int sandbox_dev_mount_dev(int root_fd, const struct sandbox_plan *plan, struct fail *f);
+
+/* sandbox_etc.c: what lies in a new root. */
+int sandbox_etc_fill(
+	int root_dir_fd, int stage_fd, const struct sandbox_plan *plan, struct fail *f);
+
+/* sandbox_net.c */
+
+/* Where a name server answers inside with net=user. */
+#define SANDBOX_NET_DNS "10.0.2.3"
+
+int sandbox_net_loopback(struct fail *f);
+/* Starts pasta or slirp4netns beside; it is not waited for: init lets the first command wait. */
+int sandbox_net_start(struct sandbox *s, const struct sandbox_config *config, struct fail *f);
+void sandbox_net_stop(struct sandbox *s);
+/* Which program there is for net=user; NULL: none. */
+const char *sandbox_net_program(void);

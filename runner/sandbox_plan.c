@@ -1,0 +1,266 @@
+// The daemon's part of building a sandbox: the state directory, init's program and set-up in memory
+// files, the link, and as root the layers with mapped ids.
+#include "runner/sandbox_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/scope.h"
+#include "runner/seccomp_filter.h"
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+
+/* pasta takes 0.3 to 0.4 s. */
+#define NET_WAIT_MSEC 2000
+
+extern const char sandbox_init_image[], sandbox_init_image_end[];
+
+/* A directory on the host becomes a layer; a link there is a link inside (sandbox_etc.c). */
+static const struct {
+	const char *host;
+	const char *target;
+	const char *name;
+} host_layers[] = {
+	{"/usr", "usr", "usr"},
+	{"/opt", "opt", "opt"},
+	{"/bin", "bin", "bin"},
+	{"/sbin", "sbin", "sbin"},
+	{"/lib", "lib", "lib"},
+	{"/lib32", "lib32", "lib32"},
+	{"/lib64", "lib64", "lib64"},
+	{"/libx32", "libx32", "libx32"},
+	/* What is installed in /usr, so that apt agrees with it. */
+	{"/var/lib/dpkg", "var/lib/dpkg", "dpkg"},
+};
+
+static void add_layer(
+	struct sandbox_plan *plan, const char *host, const char *target, const char *name)
+{
+	plan->layers[plan->layers_len++] = (struct sandbox_layer){
+		.host = host,
+		.target = target,
+		.name = name,
+		.lower_fd = -1,
+		.upper_fd = -1,
+		.work_fd = -1,
+	};
+}
+
+static int choose_layers(struct sandbox_plan *plan, struct fail *f)
+{
+	const char *rootfs = plan->config->rootfs;
+	struct stat st;
+
+	if (rootfs) {
+		if (stat(rootfs, &st) < 0)
+			return fail_errno(f, -errno, "rootfs %s", rootfs);
+		if (!S_ISDIR(st.st_mode))
+			return fail_set(f, -ENOTDIR, "rootfs %s is no directory", rootfs);
+		add_layer(plan, rootfs, "", "root");
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(host_layers); i++) {
+		if (lstat(host_layers[i].host, &st) == 0 && S_ISDIR(st.st_mode))
+			add_layer(plan, host_layers[i].host, host_layers[i].target,
+				host_layers[i].name);
+	}
+	return 0;
+}
+
+/* As root the tree belongs to the mapped root, as a user to the user, who is root inside. */
+static int make_dir(const struct sandbox_plan *plan, const char *path, mode_t mode, struct fail *f)
+{
+	int state_fd = plan->config->state_fd;
+
+	if (mkdirat(state_fd, path, mode) < 0) {
+		if (errno == EEXIST)
+			return 0;
+		return fail_errno(f, -errno, "creating %s/%s", plan->config->state_path, path);
+	}
+	if (plan->ids.root && fchownat(state_fd, path, plan->ids.uid_base, plan->ids.gid_base,
+				      AT_SYMLINK_NOFOLLOW) < 0)
+		return fail_errno(
+			f, -errno, "giving %s/%s to the sandbox", plan->config->state_path, path);
+	if (fchmodat(state_fd, path, mode, 0) < 0)
+		return fail_errno(f, -errno, "creating %s/%s", plan->config->state_path, path);
+	return 0;
+}
+
+static int make_state(const struct sandbox_plan *plan, struct fail *f)
+{
+	char path[64];
+	struct stat st;
+	int err = make_dir(plan, "root", 0755, f);
+
+	if (err == 0)
+		err = make_dir(plan, "stage", 0700, f);
+	if (err == 0)
+		err = make_dir(plan, "layers", 0700, f);
+	for (size_t i = 0; i < plan->layers_len && err == 0; i++) {
+		const struct sandbox_layer *l = &plan->layers[i];
+		/* The upper directory's mode is the merged directory's. */
+		mode_t mode = stat(l->host, &st) == 0 ? st.st_mode & 0777 : 0755;
+		snprintf(path, sizeof(path), "layers/%s.up", l->name);
+		err = make_dir(plan, path, mode, f);
+		snprintf(path, sizeof(path), "layers/%s.wk", l->name);
+		if (err == 0)
+			err = make_dir(plan, path, 0700, f);
+	}
+	return err;
+}
+
+static int write_all(int fd, const void *data, size_t len)
+{
+	const char *at = data;
+
+	while (len) {
+		ssize_t n = write(fd, at, len);
+		if (n < 0)
+			return -errno;
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int seal(int fd)
+{
+	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+
+	return fcntl(fd, F_ADD_SEALS, seals) < 0 ? -errno : 0;
+}
+
+/* A copy in memory, so that nothing inside can reach the file that the daemon was started from. */
+static int make_image(struct sandbox_plan *plan, struct fail *f)
+{
+	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	size_t len = (size_t)(sandbox_init_image_end - sandbox_init_image);
+
+	plan->image_fd = memfd_create("sandpit-init", flags | MFD_EXEC);
+	if (plan->image_fd < 0 && errno == EINVAL) /* before Linux 6.3 */
+		plan->image_fd = memfd_create("sandpit-init", flags);
+	if (plan->image_fd < 0)
+		return fail_errno(
+			f, -errno, "making a memory file for init (vm.memfd_noexec must not be 2)");
+	int err = write_all(plan->image_fd, sandbox_init_image, len);
+	if (err == 0)
+		err = seal(plan->image_fd);
+	return err < 0 ? fail_errno(f, err, "writing init to memory") : 0;
+}
+
+static struct sandbox_limits init_limits(const struct sandbox_plan *plan)
+{
+	struct sandbox_limits l = plan->config->limits;
+
+	if (!l.pids)
+		l.pids = SANDBOX_DEFAULT_PIDS;
+	if (cgroup_limits_memory(plan->cgroup))
+		l.memory_bytes = 0;
+	return l;
+}
+
+static int make_setup(struct sandbox_plan *plan, struct fail *f)
+{
+	struct init_setup setup = {
+		.uid = plan->ids.single ? 0 : IDMAP_LEN - 1,
+		.net_wait_msec = plan->config->net == SANDBOX_NET_USER ? NET_WAIT_MSEC : 0,
+		.limits = init_limits(plan),
+	};
+
+	plan->setup_fd = memfd_create("setup", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (plan->setup_fd < 0)
+		return fail_errno(f, -errno, "making a memory file");
+	int err = write_all(plan->setup_fd, &setup, sizeof(setup));
+	if (err == 0)
+		err = seccomp_filter_write(
+			plan->setup_fd, plan->ids.single, &setup.names_len, &setup.args_len, f);
+	if (err < 0)
+		return err;
+	if (pwrite(plan->setup_fd, &setup, sizeof(setup), 0) != sizeof(setup))
+		return fail_errno(f, -errno, "writing init's set-up");
+	return seal(plan->setup_fd);
+}
+
+/* Letters, digits and inner dashes, at most 63. */
+static void make_host_name(struct sandbox_plan *plan)
+{
+	size_t len = 0;
+
+	for (const char *p = plan->config->name; *p && len < 63; p++) {
+		bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+			     (*p >= '0' && *p <= '9');
+		if (plain)
+			plan->host_name[len++] = *p;
+		else if (len && plan->host_name[len - 1] != '-')
+			plan->host_name[len++] = '-';
+	}
+	while (len && plan->host_name[len - 1] == '-')
+		len--;
+	if (!len)
+		len = (size_t)snprintf(plan->host_name, sizeof(plan->host_name), "sandbox");
+	plan->host_name[len] = '\0';
+}
+
+int sandbox_plan_make(struct sandbox_plan *plan, struct fail *f)
+{
+	/* So that a daemon is not held up for long by an init that cannot keep up. */
+	const struct timeval patience = {.tv_sec = 2};
+
+	make_host_name(plan);
+	int err = choose_layers(plan, f);
+	if (err == 0)
+		err = make_state(plan, f);
+	if (err == 0)
+		err = make_image(plan, f);
+	if (err == 0)
+		err = make_setup(plan, f);
+	if (err < 0)
+		return err;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, plan->link_fds) < 0 ||
+		setsockopt(plan->link_fds[0], SOL_SOCKET, SO_SNDTIMEO, &patience,
+			sizeof(patience)) < 0)
+		return fail_errno(f, -errno, "making the link to init");
+	return 0;
+}
+
+void sandbox_plan_clear(struct sandbox_plan *plan)
+{
+	for (size_t i = 0; i < plan->layers_len; i++)
+		close_fd(&plan->layers[i].lower_fd);
+	close_fd(&plan->image_fd);
+	close_fd(&plan->setup_fd);
+	close_fd(&plan->link_fds[0]);
+	close_fd(&plan->link_fds[1]);
+}
+
+int sandbox_plan_map_layers(struct sandbox_plan *plan, int user_ns_fd, struct fail *f)
+{
+	struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_IDMAP,
+		.propagation = MS_PRIVATE,
+		.userns_fd = (uint64_t)user_ns_fd,
+	};
+
+	for (size_t i = 0; i < plan->layers_len && plan->ids.root; i++) {
+		struct sandbox_layer *l = &plan->layers[i];
+		auto_close int fd =
+			open_tree(AT_FDCWD, l->host, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		if (fd < 0)
+			return fail_errno(f, -errno, "taking %s as a layer", l->host);
+		if (mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0)
+			l->lower_fd = take_fd(&fd);
+		else if (errno != EINVAL && errno != EOPNOTSUPP)
+			return fail_errno(f, -errno, "mapping the ids of %s", l->host);
+		/* A file system without mapped ids is used as it is: its files belong to nobody
+		 * inside, as they do for an ordinary user. */
+	}
+	return 0;
+}
