@@ -101,13 +101,13 @@ static int build_request(const struct arguments *arguments, struct buf *to, stru
 	return r < 0 ? r : to->error;
 }
 
-/* A descriptor that the caller closed must not become one of our files. */
+/* A descriptor that the caller closed must not become one of our files; writing to it stays an error. */
 static void fill_standard_descriptors(void)
 {
 	int fd;
 
 	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);

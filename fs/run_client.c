@@ -242,6 +242,14 @@ int run_client_forward_stdin(struct run_client *client)
 	return start_thread(forward_stdin, client);
 }
 
+static int output_failed(const struct run_client *client, int err, struct fail *f)
+{
+	if (err == -ENOTCONN || err == -ECONNABORTED || err == -ENODEV)
+		return fail_set(
+			f, err, "%s: the sandbox was stopped while the command ran", client->dir);
+	return fail_errno(f, err, "%s: the output", client->dir);
+}
+
 /* One of the run's files that is copied to a descriptor of ours as it grows. */
 struct stream {
 	int from; /* owned */
@@ -265,7 +273,7 @@ static int copy(const struct run_client *client, struct stream *stream, char *pa
 		if (len < 0 && errno == EINTR)
 			continue;
 		if (len < 0)
-			return fail_errno(f, -errno, "%s: the output", client->dir);
+			return output_failed(client, -errno, f);
 		if (len == 0)
 			return 0;
 		r = write_all(stream->to, part, (size_t)len);
@@ -284,7 +292,7 @@ static int wait_for_more(const struct run_client *client, int live_fd, off_t cop
 	do
 		len = pread(live_fd, &byte, 1, copied);
 	while (len < 0 && errno == EINTR);
-	return len < 0 ? fail_errno(f, -errno, "%s: the output", client->dir) : (int)len;
+	return len < 0 ? output_failed(client, -errno, f) : (int)len;
 }
 
 /* Two targets: `live` only tells that something came. */
@@ -297,7 +305,7 @@ static int copy_both(const struct run_client *client, int live_fd, char *part, s
 	int more, r;
 
 	if (out_fd < 0 || err_fd < 0)
-		return fail_errno(f, out_fd < 0 ? out_fd : err_fd, "%s: the output", client->dir);
+		return output_failed(client, out_fd < 0 ? out_fd : err_fd, f);
 	do {
 		more = wait_for_more(client, live_fd, out.copied + err.copied, f);
 		r = more < 0 ? more : copy(client, &out, part, f);
@@ -324,7 +332,7 @@ int run_client_copy_output(struct run_client *client, struct fail *f)
 	if (!part)
 		return -ENOMEM;
 	if (live_fd < 0)
-		return fail_errno(f, live_fd, "%s: the output", client->dir);
+		return output_failed(client, live_fd, f);
 	/* On a terminal the order in which both streams' parts came is kept. */
 	if (is_same_target())
 		return copy(client, &live, part, f);
