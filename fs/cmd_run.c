@@ -101,7 +101,8 @@ static int build_request(const struct arguments *arguments, struct buf *to, stru
 	return r < 0 ? r : to->error;
 }
 
-/* A descriptor that the caller closed must not become one of our files; writing to it stays an error. */
+/* A descriptor that the caller closed must not become one of our files; writing to it stays an
+ * error. */
 static void fill_standard_descriptors(void)
 {
 	int fd;
