@@ -1,4 +1,4 @@
-// The table of settings, for the files that read, check and describe them (config*.c) and the tests.
+// The table of settings, for the files that read, check and describe them (config*.c) and tests.
 #pragma once
 
 #include <stddef.h>

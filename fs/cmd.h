@@ -25,7 +25,8 @@ struct cmd {
 
 extern const struct cmd cmd_mount, cmd_umount, cmd_run, cmd_list, cmd_check;
 
-/* mount(8)'s helper, sandpit under the name mount.fuse.sandpit. Source: mount(8), EXTERNAL HELPERS. */
+/* mount(8)'s helper, sandpit under the name mount.fuse.sandpit. Source: mount(8), EXTERNAL
+ * HELPERS. */
 int cmd_mount_helper(int argc, char **argv);
 
 /* Mounts; what `sandpit mount` does once its arguments are read. c is borrowed. */

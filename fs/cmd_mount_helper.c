@@ -1,4 +1,4 @@
-// mount -t fuse.sandpit and /etc/fstab: mount(8) calls NAME DIR [-sfnv] [-N NS] [-o OPTIONS] [-t TYPE].
+// mount -t fuse.sandpit and /etc/fstab: mount(8) calls this with NAME DIR and options of its own.
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "common/scope.h"
 #include "fs/cmd.h"
 
-/* The sandbox's name from an fstab line's first field; NULL for what names nothing. mount(8) makes a
- * path of it where a file of that name happens to be in the current directory. */
+/* The sandbox's name from an fstab line's first field; NULL for what names nothing. mount(8) makes
+ * a path of it where a file of that name happens to be in the current directory. */
 static const char *name_of(const char *source)
 {
 	const char *slash = strrchr(source, '/');

@@ -1,5 +1,5 @@
-// sandpit umount: ends the daemon and sees to it that the mount is gone, or cleans up after a daemon
-// that is gone already.
+// sandpit umount: ends the daemon and sees to it that the mount is gone, or cleans up after a
+// daemon that is gone already.
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>

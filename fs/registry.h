@@ -27,7 +27,8 @@ struct registry_claim {
  * -EBUSY with words: another daemon is at this mount point. */
 int registry_add(const struct registry_entry *entry, struct registry_claim *ret, struct fail *f);
 
-/* Takes the entry away, by the process that entered it; it may have entered a user namespace since. */
+/* Takes the entry away, by the process that entered it; it may have entered a user namespace
+ * since. */
 void registry_remove(struct registry_claim *claim);
 
 /* Takes the entry of a dead daemon away. */
