@@ -26,7 +26,8 @@ int buf_add(struct buf *b, const void *data, size_t len);
 int buf_add_str(struct buf *b, const char *text);
 int buf_add_char(struct buf *b, char c);
 int buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int buf_vprintf(struct buf *b, const char *format, va_list args);
+int buf_vprintf(struct buf *b, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
 
 /* The text, never NULL. Owned by the buffer. */
 const char *buf_text(const struct buf *b);

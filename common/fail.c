@@ -21,7 +21,8 @@ static void store(struct fail *f, const char *raw)
 	f->text[at] = '\0';
 }
 
-static void set(struct fail *f, int err, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void set(
+	struct fail *f, int err, const char *format, va_list args)
 {
 	char raw[sizeof(f->text)];
 	int len = vsnprintf(raw, sizeof(raw), format, args);

@@ -140,9 +140,9 @@ static void thread_start(void *arg)
 
 /* In this order: what needs the host's own view (mount, agent) before the sandbox's user namespace
  * is entered, and everything that forks before there are threads. */
-static int start(struct mount *m, struct signals *signals, struct fail *f)
+static int start(struct mount *m, bool foreground, struct signals *signals, struct fail *f)
 {
-	int r = event_log_open(m->state_fd, false, &m->log);
+	int r = event_log_open(m->state_fd, foreground, &m->log);
 
 	if (r < 0)
 		return fail_errno(f, r, "%s/log", m->state_path);
@@ -202,7 +202,7 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 		m.generation = (uint32_t)m.started_usec;
 	mallopt(M_MMAP_THRESHOLD, 8 * 1024 * 1024);
 	mallopt(M_ARENA_MAX, 2);
-	r = start(&m, &signals, f);
+	r = start(&m, options->foreground, &signals, f);
 	if (r == 0)
 		r = open_runs(&m, f);
 	if (r == 0)

@@ -508,7 +508,12 @@ static int add_args(struct mount *m, struct fuse_args *args)
 {
 	struct buf options auto_buf = {0};
 
-	buf_printf(&options, "fsname=%s,subtype=sandpit,nosuid,nodev", m->name);
+	buf_add_str(&options, "subtype=sandpit,nosuid,nodev,fsname=");
+	for (const char *c = m->name; *c; c++) {
+		if (*c == ',' || *c == '\\')
+			buf_add_char(&options, '\\');
+		buf_add_char(&options, *c);
+	}
 	if (m->config->allow_other)
 		buf_add_str(&options, ",allow_other,default_permissions");
 	if (options.error)

@@ -13,19 +13,24 @@
 
 enum { INSERT, UPDATE, DELETE, CMD, GET, SET, STATEMENTS };
 
+static const char insert_text[] =
+	"INSERT INTO runs(id, cwd, user, status, exit_code, signal, timed_out, dropped, mixed, "
+	"started, ended, total0, total1, kept0, kept1, kept2, cmd, number) "
+	"VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)";
+static const char update_text[] =
+	"UPDATE runs SET id=?1, cwd=?2, user=?3, status=?4, exit_code=?5, signal=?6, timed_out=?7, "
+	"dropped=?8, mixed=?9, started=?10, ended=?11, total0=?12, total1=?13, kept0=?14, "
+	"kept1=?15, kept2=?16, cmd=coalesce(?17, cmd) WHERE number=?18";
+static const char set_text[] = "INSERT INTO settings(key, value) VALUES(?1, ?2) "
+			       "ON CONFLICT(key) DO UPDATE SET value=excluded.value";
+
 static const char *const statement_text[STATEMENTS] = {
-	[INSERT] = "INSERT INTO runs(id, cwd, user, status, exit_code, signal, timed_out, dropped, "
-		   "mixed, started, ended, total0, total1, kept0, kept1, kept2, cmd, number) "
-		   "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)",
-	[UPDATE] = "UPDATE runs SET id=?1, cwd=?2, user=?3, status=?4, exit_code=?5, signal=?6, "
-		   "timed_out=?7, dropped=?8, mixed=?9, started=?10, ended=?11, total0=?12, "
-		   "total1=?13, kept0=?14, kept1=?15, kept2=?16, cmd=coalesce(?17, cmd) "
-		   "WHERE number=?18",
+	[INSERT] = insert_text,
+	[UPDATE] = update_text,
 	[DELETE] = "DELETE FROM runs WHERE number=?1",
 	[CMD] = "SELECT cmd FROM runs WHERE number=?1",
 	[GET] = "SELECT value FROM settings WHERE key=?1",
-	[SET] = "INSERT INTO settings(key, value) VALUES(?1, ?2) "
-		"ON CONFLICT(key) DO UPDATE SET value=excluded.value",
+	[SET] = set_text,
 };
 
 struct run_store {
