@@ -58,17 +58,17 @@ static int watch_signals(struct mount *m, struct signals *signals)
 	return loop_watch(m->loop, &signals->source, EPOLLIN);
 }
 
+static const char *const net_names[] = {[SANDBOX_NET_NONE] = "none",
+	[SANDBOX_NET_HOST] = "host",
+	[SANDBOX_NET_USER] = "user",
+	[SANDBOX_NET_PROXY] = "proxy"};
+
 static enum sandbox_net net_of(const struct config *c)
 {
-	static const char *const names[] = {[SANDBOX_NET_NONE] = "none",
-		[SANDBOX_NET_HOST] = "host",
-		[SANDBOX_NET_USER] = "user",
-		[SANDBOX_NET_PROXY] = "proxy"};
-
-	for (size_t i = 0; c->net && i < ARRAY_LEN(names); i++)
-		if (!strcmp(c->net, names[i]))
+	for (size_t i = 0; c->net && i < ARRAY_LEN(net_names); i++)
+		if (!strcmp(c->net, net_names[i]))
 			return (enum sandbox_net)i;
-	return SANDBOX_NET_NONE;
+	return sandbox_net_user_possible() ? SANDBOX_NET_USER : SANDBOX_NET_NONE;
 }
 
 static int start_sandbox(struct mount *m, struct fail *f)
@@ -87,6 +87,7 @@ static int start_sandbox(struct mount *m, struct fail *f)
 			.file_bytes = c->fsize,
 			.open_files = c->nofile},
 	};
+	m->net = net_names[config.net];
 	return sandbox_start(&config, &m->sandbox, f);
 }
 

@@ -22,6 +22,7 @@ struct mount {
 	const struct config *config; /* borrowed */
 	const char *name, *mount_point, *state_path; /* borrowed */
 	int state_fd; /* borrowed */
+	const char *net; /* the kind of network in force */
 	uid_t uid; /* who mounted it */
 	gid_t gid;
 	uint32_t generation; /* random, of this start */

@@ -66,7 +66,7 @@ static void add_enabled(struct json_out *j, const struct mount *m)
 	json_out_object(j, "enabled");
 	json_out_string(j, "ids", sandbox_ids_mode(m->sandbox));
 	json_out_string(j, "limits", sandbox_limits_mode(m->sandbox));
-	json_out_string(j, "net", m->config->net ? m->config->net : "none");
+	json_out_string(j, "net", m->net);
 	json_out_bool(j, "passthrough", false);
 	json_out_bool(j, "allowOther", m->config->allow_other);
 	json_out_object_end(j);

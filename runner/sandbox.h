@@ -11,6 +11,9 @@
 
 enum sandbox_net { SANDBOX_NET_NONE, SANDBOX_NET_HOST, SANDBOX_NET_USER, SANDBOX_NET_PROXY };
 
+/* Whether SANDBOX_NET_USER can work: pasta or slirp4netns is there, and /dev/net/tun is open to us. */
+bool sandbox_net_user_possible(void);
+
 struct sandbox_limits {
 	uint64_t memory_bytes; /* of the whole sandbox; 0: no limit */
 	uint64_t pids;

@@ -53,6 +53,11 @@ const char *sandbox_net_program(void)
 	return NULL;
 }
 
+bool sandbox_net_user_possible(void)
+{
+	return sandbox_net_program() && access("/dev/net/tun", R_OK | W_OK) == 0;
+}
+
 static _Noreturn void execute(const struct program *p, const struct sandbox *s)
 {
 	const char *argv[ARGS_MAX + 6] = {p->path};
