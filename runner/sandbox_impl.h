@@ -13,7 +13,7 @@
 #include "runner/init_proto.h"
 #include "runner/sandbox.h"
 
-#define SANDBOX_DEFAULT_PIDS 4096
+#define SANDBOX_DEFAULT_PIDS 2048
 #define SANDBOX_DEFAULT_UID 1000 /* of the user named "user" */
 
 /* A directory of the host that is let in as the lower layer of an overlay. */

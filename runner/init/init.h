@@ -9,7 +9,7 @@
 #include "common/list.h"
 #include "runner/init_proto.h"
 
-/* One spawn that the daemon has not forgotten. */
+/* One spawn: kept until the daemon forgets it and nothing of its tree lives. */
 struct spawn {
 	struct list link; /* in init.spawns */
 	uint32_t id;
@@ -20,6 +20,9 @@ struct spawn {
 	bool empty; /* nothing of the tree lives */
 	bool failed;
 	bool killing; /* SIGKILL to the tree is under way */
+	unsigned kill_rounds; /* so far */
+	unsigned kill_next_full; /* the round that stops before it kills */
+	bool forgotten; /* by the daemon; its id may be in use again */
 	bool seen; /* by the present scan */
 	unsigned unsent; /* bits 1 << enum sandbox_event_kind */
 	int wait_status;

@@ -70,9 +70,9 @@ static void send_events(struct init *init)
 	list_for_each_safe(item, spare, &init->spawns)
 	{
 		struct spawn *s = list_entry(item, struct spawn, link);
-		if (send_of_spawn(init, s) < 0)
+		if (!s->forgotten && send_of_spawn(init, s) < 0)
 			return;
-		if (s->failed)
+		if (s->failed || (s->forgotten && s->empty))
 			spawn_free(s);
 	}
 }
@@ -84,7 +84,7 @@ static struct spawn *find_spawn(const struct init *init, uint32_t id)
 	list_for_each(item, &init->spawns)
 	{
 		struct spawn *s = list_entry(item, struct spawn, link);
-		if (s->id == id)
+		if (s->id == id && !s->forgotten)
 			return s;
 	}
 	return NULL;
@@ -106,7 +106,7 @@ static void handle(struct init *init, const void *packet, size_t len, int *fds, 
 	if (s && r->kind == INIT_KILL)
 		tree_kill(init, s, r->sig, r->target);
 	if (s && r->kind == INIT_FORGET && s->ended)
-		spawn_free(s);
+		s->forgotten = true;
 }
 
 /* Takes one packet. */

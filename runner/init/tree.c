@@ -1,8 +1,8 @@
 // Process trees: who belongs to one, how it is killed, when it is empty.
 //
 // Membership is the cgroup namespace that init made for the spawn: every descendant has it, and
-// none can leave it. A kill first stops: a stopped process creates no other, so passes over /proc
-// come to an end even against a fork storm; what is stopped is then killed.
+// none can leave it. A kill first stops: a stopped process creates no other, so it comes to an end
+// even against a fork storm; what is stopped is then killed.
 #include "runner/init/init.h"
 
 #include <dirent.h>
@@ -18,13 +18,17 @@
 
 #include "common/clock.h"
 
-/* Passes in a row before other duties get their turn. */
-#define PASSES 16
+/* A tree of fewer processes, in a sandbox of fewer, is handled one by one, in so many passes. */
+#define CROWD 256
+#define PASSES 8
 #define PAUSE_MSEC 5
+#define PATIENT_ROUNDS 100
+#define LONG_PAUSE_MSEC 200
 /* Where /proc's entries of processes start: seeking there skips all others. */
 #define PROC_FIRST_PID 256
 
-typedef void visit_fn(void *arg, pid_t pid, ino_t tag);
+/* Returns whether to go on. */
+typedef bool visit_fn(void *arg, pid_t pid, ino_t tag);
 
 struct dirent64_raw {
 	uint64_t ino;
@@ -72,7 +76,7 @@ static ino_t tag_of(const struct init *init, pid_t pid, const char *name)
 	return number ? strtoul(number + 1, NULL, 10) : 0;
 }
 
-/* Calls visit for every process but init. */
+/* Calls visit for every process but init and what is dead already. */
 static void scan(struct init *init, visit_fn *visit, void *arg)
 {
 	static char buffer[32 * 1024] __attribute__((aligned(8)));
@@ -87,55 +91,120 @@ static void scan(struct init *init, visit_fn *visit, void *arg)
 			if (pid <= 1)
 				continue;
 			ino_t tag = tag_of(init, pid, d->name);
-			if (tag)
-				visit(arg, pid, tag);
+			if (tag && !visit(arg, pid, tag))
+				return;
 		}
 	}
 }
 
 struct pass {
-	ino_t tag;
+	const struct spawn *spawn;
 	int sig;
+	int other_sig; /* to all who are not members; 0: none */
 	pid_t group; /* only members of this process group; 0: all */
 	size_t members;
-	uint64_t sum; /* of the pids: with the count it tells passes apart */
+	size_t others;
+	uint64_t sum; /* of the members' pids: with the count it tells passes apart */
 };
 
-static void signal_member(void *arg, pid_t pid, ino_t tag)
+static bool signal_process(void *arg, pid_t pid, ino_t tag)
 {
 	struct pass *p = arg;
 
-	if (tag != p->tag || (p->group && getpgid(pid) != p->group))
-		return;
-	p->members++;
-	p->sum = p->sum * 31 + (uint64_t)pid;
-	kill(pid, p->sig);
-}
-
-static struct pass run_pass(struct init *init, ino_t tag, int sig, pid_t group)
-{
-	struct pass p = {.tag = tag, .sig = sig, .group = group};
-
-	scan(init, signal_member, &p);
-	return p;
-}
-
-/* One round: stop all until a pass meets the same processes as the one before, then kill. Returns
- * how many were there. */
-static size_t kill_round(struct init *init, struct spawn *s)
-{
-	struct pass last = run_pass(init, s->tag, SIGSTOP, 0);
-
-	for (int i = 0; i < PASSES && last.members; i++) {
-		struct pass p = run_pass(init, s->tag, SIGSTOP, 0);
-		bool same = p.members == last.members && p.sum == last.sum;
-		last = p;
-		if (same)
-			break;
+	if (tag != p->spawn->tag) {
+		p->others++;
+		if (p->other_sig)
+			kill(pid, p->other_sig);
+	} else if (!p->group || getpgid(pid) == p->group) {
+		p->members++;
+		p->sum = p->sum * 31 + (uint64_t)pid;
+		kill(pid, p->sig);
 	}
-	if (last.members)
-		run_pass(init, s->tag, SIGKILL, 0);
-	return last.members;
+	return p->other_sig || p->sig != SIGSTOP || p->members + p->others < CROWD;
+}
+
+/* Whether another tree lives. */
+static bool has_others(const struct init *init, const struct spawn *s)
+{
+	struct list *item;
+
+	list_for_each(item, &init->spawns)
+	{
+		const struct spawn *other = list_entry(item, struct spawn, link);
+		if (other != s && !other->failed && !other->empty)
+			return true;
+	}
+	return false;
+}
+
+/* A few processes: stop them until two passes meet the same ones, then kill. False, with some of
+ * them stopped, when there are too many or they do not hold still. */
+static bool kill_few(struct init *init, const struct spawn *s, size_t *ret_members)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < PASSES; i++) {
+		struct pass p = {.spawn = s, .sig = SIGSTOP};
+		scan(init, signal_process, &p);
+		if (p.members + p.others >= CROWD)
+			return false;
+		*ret_members = p.members;
+		if (!p.members)
+			return true;
+		if (i && p.sum == sum) {
+			p = (struct pass){.spawn = s, .sig = SIGKILL};
+			scan(init, signal_process, &p);
+			return true;
+		}
+		sum = p.sum;
+	}
+	return false;
+}
+
+/* A crowd, perhaps one that grows faster than it can be listed. One system call stops everything
+ * in the sandbox at once, and a stopped process creates no other; then there is time to look.
+ * Processes of other trees go on after that, also one that somebody had stopped before. */
+static size_t kill_crowd(struct init *init, const struct spawn *s)
+{
+	struct pass p = {.spawn = s, .sig = SIGKILL, .other_sig = SIGCONT};
+
+	kill(-1, SIGSTOP);
+	scan(init, signal_process, &p);
+	return p.members;
+}
+
+/* What was killed takes its time to die, so most rounds only look whether something is left. One
+ * that others woke between the stop and the kill may have got away: now and then all is done
+ * again. */
+static size_t kill_rest(struct init *init, const struct spawn *s)
+{
+	struct pass p = {.spawn = s, .sig = SIGKILL};
+
+	scan(init, signal_process, &p);
+	return p.members;
+}
+
+static void kill_round(struct init *init, struct spawn *s)
+{
+	size_t members = 0;
+	unsigned round = s->kill_rounds++;
+
+	if (!has_others(init, s)) {
+		members = kill(-1, SIGKILL) == 0;
+	} else if (round < s->kill_next_full) {
+		members = kill_rest(init, s);
+	} else {
+		s->kill_next_full = round ? 2 * round : 8;
+		if (!kill_few(init, s, &members))
+			members = kill_crowd(init, s);
+	}
+	s->killing = members > 0;
+}
+
+static void start_kill(struct init *init, struct spawn *s)
+{
+	s->kill_rounds = s->kill_next_full = 0;
+	kill_round(init, s);
 }
 
 void tree_step(struct init *init)
@@ -145,8 +214,8 @@ void tree_step(struct init *init)
 	list_for_each(item, &init->spawns)
 	{
 		struct spawn *s = list_entry(item, struct spawn, link);
-		if (s->killing && !kill_round(init, s))
-			s->killing = false;
+		if (s->killing)
+			kill_round(init, s);
 	}
 }
 
@@ -165,14 +234,19 @@ int tree_kill(struct init *init, struct spawn *s, int sig, enum sandbox_target t
 	if (target == SANDBOX_GROUP && !s->ended)
 		return signal_one(-s->pid, sig);
 	if (target == SANDBOX_TREE && sig == SIGKILL) {
-		s->killing = kill_round(init, s) > 0;
+		start_kill(init, s);
 		return 0;
 	}
-	run_pass(init, s->tag, sig, target == SANDBOX_GROUP ? s->pid : 0);
+	struct pass p = {
+		.spawn = s,
+		.sig = sig,
+		.group = target == SANDBOX_GROUP ? s->pid : 0,
+	};
+	scan(init, signal_process, &p);
 	return 0;
 }
 
-static void mark_seen(void *arg, pid_t pid, ino_t tag)
+static bool mark_seen(void *arg, pid_t pid, ino_t tag)
 {
 	struct init *init = arg;
 	struct list *item;
@@ -184,6 +258,7 @@ static void mark_seen(void *arg, pid_t pid, ino_t tag)
 		if (s->tag == tag && !s->empty)
 			s->seen = true;
 	}
+	return true;
 }
 
 static bool is_alone(void)
@@ -233,8 +308,9 @@ int tree_timeout(const struct init *init)
 
 	list_for_each(item, &init->spawns)
 	{
-		if (list_entry(item, struct spawn, link)->killing)
-			return PAUSE_MSEC;
+		const struct spawn *s = list_entry(item, struct spawn, link);
+		if (s->killing)
+			return s->kill_rounds < PATIENT_ROUNDS ? PAUSE_MSEC : LONG_PAUSE_MSEC;
 	}
 	return init->orphan_reaped ? PAUSE_MSEC : -1;
 }
