@@ -27,7 +27,10 @@ struct files_config {
 	unsigned max_fds; /* how many descriptors the node table may keep open */
 };
 
+/* Before there are threads: sets the process's umask to 0, since the kernel has applied the caller's
+ * to what is made here. -errno with words. */
 int files_new(const struct files_config *config, struct files **ret, struct fail *f);
+/* After the last request has been answered. */
 void files_free(struct files *files);
 
 /* Whether a node id belongs to files/ (FILES_ROOT and above, bit 63 clear). */
