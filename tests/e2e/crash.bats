@@ -1,5 +1,5 @@
 # State that lasts: umount, a crash of the daemon, a second daemon.
-# runs-as: root user single
+# runs-as: root user
 load ../lib/helper
 
 crash() {

@@ -1,5 +1,5 @@
 # What control files answer: sizes, limits, errors, values, temporary files of editors.
-# runs-as: root user single
+# runs-as: root user
 load ../lib/helper
 
 # error_names FILE: /error is one line that names the file.

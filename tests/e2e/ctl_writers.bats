@@ -1,5 +1,5 @@
 # Every kind of writer makes one request of what it writes to a control file.
-# runs-as: root user single
+# runs-as: root user
 load ../lib/helper
 
 # one_run TEXT: exactly one run exists, its command is TEXT (without the last newline).

@@ -1,5 +1,5 @@
 # out/ID/wait and out/ID/live: the only files that block.
-# runs-as: root user single
+# runs-as: root user
 load ../lib/helper
 
 running() {

@@ -1,5 +1,5 @@
 # sandpit mount and umount: options, checks, messages.
-# runs-as: root user single
+# runs-as: root user
 load ../lib/helper
 
 setup() { make_dirs; }
@@ -308,9 +308,26 @@ refused() {
 
 @test "no user namespaces: refused with the setting named" {
 	as_root && skip "root's own limit cannot be lowered for a test alone"
-	run unshare -Ur -m sh -c 'echo 0 >/proc/sys/user/max_user_namespaces; "$1" mount "$2"' sh "$SANDPIT" "$D" 3>&-
+	run unshare -U -c --keep-caps sh -c 'echo 0 >/proc/sys/user/max_user_namespaces; "$1" mount "$2"' sh "$SANDPIT" "$D" 3>&-
 	refute test "$status" = 0
 	match "$output" 'max_user_namespaces'
+}
+
+@test "root of a user namespace that has one id: works or says why" {
+	as_root && skip "as an ordinary user only"
+	cat >script <<-'END'
+		"$1" mount -o net=none "$2" || exit 1
+		echo 'echo nested' >"$2/ctl/run"
+		cat "$2/out/last/stdout"
+		"$1" umount "$2"
+	END
+	run unshare -Ur -m sh script "$SANDPIT" "$D" 3>&-
+	if [[ $status == 0 ]]; then
+		match "$output" nested
+	else
+		match "$output" 'namespace|range|subuid'
+	fi
+	no_strays
 }
 
 @test "a failing mount leaves no state lock: the next one works" {

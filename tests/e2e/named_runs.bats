@@ -1,5 +1,5 @@
 # Runs with a given name: done exactly once.
-# runs-as: root user single
+# runs-as: root user
 load ../lib/helper
 
 @test "mkdir and write to cmd starts it in the background" {

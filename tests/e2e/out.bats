@@ -1,5 +1,5 @@
 # out/ID/: what a run leaves to be read.
-# runs-as: root user single
+# runs-as: root user
 load ../lib/helper
 
 @test "an ended run has all its files" {

@@ -1,5 +1,5 @@
 # sandpit run: one command through the mount.
-# runs-as: root user single
+# runs-as: root user
 load ../lib/helper
 
 sandpit_run() { "$SANDPIT" run "$D" "$@" 3>&-; }

@@ -1,5 +1,5 @@
 # README, status.json, stats.json, error and log.
-# runs-as: root user single
+# runs-as: root user
 load ../lib/helper
 
 json_of() { jq -r "$2" "$D/$1"; }

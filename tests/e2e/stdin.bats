@@ -1,5 +1,5 @@
 # out/ID/stdin: what commands read.
-# runs-as: root user single
+# runs-as: root user
 load ../lib/helper
 
 open_run() {
