@@ -10,13 +10,13 @@
 #define INIT_LINK_FD 3
 #define INIT_SETUP_FD 4
 
-/* The set-up file: this header, then the bytes of two seccomp programs (struct sock_filter each).
- * names_len bytes confine init itself and, by inheritance, all commands; args_len bytes are added
- * to each command. */
+/* The set-up file: this header, then the bytes of the seccomp programs (struct sock_filter), which
+ * init installs for itself and, by inheritance, for all commands. */
+#define INIT_FILTERS 2
+
 struct init_setup {
 	uint32_t uid; /* the id inside that init takes; 0: it stays root */
-	uint32_t names_len;
-	uint32_t args_len;
+	uint32_t filter_len[INIT_FILTERS];
 	uint32_t net_wait_msec; /* the first command waits so long for a route to the outside */
 	struct sandbox_limits limits; /* of every process; memory_bytes only without a cgroup */
 };

@@ -14,6 +14,8 @@
 #include "common/scope.h"
 #include "runner/seccomp_filter.h"
 
+_Static_assert(INIT_FILTERS == SECCOMP_FILTERS, "init installs all filters");
+
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010U
 #endif
@@ -180,8 +182,7 @@ static int make_setup(struct sandbox_plan *plan, struct fail *f)
 		return fail_errno(f, -errno, "making a memory file");
 	int err = write_all(plan->setup_fd, &setup, sizeof(setup));
 	if (err == 0)
-		err = seccomp_filter_write(
-			plan->setup_fd, plan->ids.single, &setup.names_len, &setup.args_len, f);
+		err = seccomp_filter_write(plan->setup_fd, setup.filter_len, f);
 	if (err < 0)
 		return err;
 	if (pwrite(plan->setup_fd, &setup, sizeof(setup), 0) != sizeof(setup))

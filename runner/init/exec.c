@@ -1,11 +1,9 @@
-// The way of a command from init's clone to exec: ids, limits, descriptors, filter.
+// The way of a command from init's clone to exec: ids, limits, descriptors.
 #include "runner/init/init.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -104,18 +102,6 @@ static int set_fds(struct exec_plan *plan)
 	return 0;
 }
 
-static int set_filter(struct exec_plan *plan)
-{
-	struct sock_fprog program = {
-		.len = (unsigned short)(plan->init->setup.args_len / sizeof(struct sock_filter)),
-		.filter = plan->init->args_filter,
-	};
-
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-		return failed(plan, "installing the system call filter", NULL);
-	return 0;
-}
-
 /* As execvp does, but with the PATH of the command's own environment. */
 static int exec_at(struct exec_plan *plan, char *path)
 {
@@ -189,7 +175,5 @@ void exec_child(struct exec_plan *plan)
 	if (set_fds(plan) < 0 || set_limits(plan) < 0)
 		return;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, 8);
-	if (set_filter(plan) < 0)
-		return;
 	exec_command(plan);
 }

@@ -36,7 +36,6 @@ struct init {
 	int signal_fd;
 	int proc_fd;
 	struct init_setup setup;
-	void *args_filter; /* owned */
 	struct list spawns;
 	bool orphan_reaped; /* some tree may have become empty */
 	uint64_t scanned_usec;

@@ -202,26 +202,32 @@ static void run(struct init *init)
 	}
 }
 
-static int read_setup(struct init *init, void **names_filter)
+static int read_setup(struct init *init)
 {
 	struct init_setup *setup = &init->setup;
-	struct stat st;
 
-	if (pread(INIT_SETUP_FD, setup, sizeof(*setup), 0) != sizeof(*setup) ||
-		fstat(INIT_SETUP_FD, &st) < 0)
+	if (pread(INIT_SETUP_FD, setup, sizeof(*setup), 0) != sizeof(*setup))
 		return -EPROTO;
-	if (st.st_size != (off_t)(sizeof(*setup) + setup->names_len + setup->args_len))
-		return -EPROTO;
-	*names_filter = malloc(setup->names_len + 1);
-	init->args_filter = malloc(setup->args_len + 1);
-	if (!*names_filter || !init->args_filter)
-		return -ENOMEM;
-	off_t at = sizeof(*setup);
-	if (pread(INIT_SETUP_FD, *names_filter, setup->names_len, at) != setup->names_len)
-		return -EPROTO;
-	at += setup->names_len;
-	if (pread(INIT_SETUP_FD, init->args_filter, setup->args_len, at) != setup->args_len)
-		return -EPROTO;
+	return lseek(INIT_SETUP_FD, sizeof(*setup), SEEK_SET) < 0 ? -errno : 0;
+}
+
+/* Once for all: installing a filter for each command would cost a tenth of its start. */
+static int install_filters(const struct init *init)
+{
+	for (int i = 0; i < INIT_FILTERS; i++) {
+		size_t len = init->setup.filter_len[i];
+		auto_free void *data = malloc(len + 1);
+		if (!data)
+			return -ENOMEM;
+		if (read(INIT_SETUP_FD, data, len) != (ssize_t)len)
+			return -EPROTO;
+		struct sock_fprog program = {
+			.len = (unsigned short)(len / sizeof(struct sock_filter)),
+			.filter = data,
+		};
+		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
+			return -errno;
+	}
 	close(INIT_SETUP_FD);
 	return 0;
 }
@@ -247,12 +253,8 @@ static int drop_caps(const struct init *init)
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
 }
 
-static int harden(struct init *init, void *names_filter)
+static int harden(const struct init *init)
 {
-	struct sock_fprog program = {
-		.len = (unsigned short)(init->setup.names_len / sizeof(struct sock_filter)),
-		.filter = names_filter,
-	};
 	int err = drop_caps(init);
 
 	if (err < 0)
@@ -260,14 +262,11 @@ static int harden(struct init *init, void *names_filter)
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 		prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -errno;
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-		return -errno;
-	return 0;
+	return install_filters(init);
 }
 
 static int prepare(struct init *init)
 {
-	void *names_filter = NULL;
 	sigset_t chld;
 
 	for (int sig = 1; sig < NSIG; sig++)
@@ -276,7 +275,7 @@ static int prepare(struct init *init)
 	setsid();
 	init->link_fd = INIT_LINK_FD;
 	list_init(&init->spawns);
-	int err = read_setup(init, &names_filter);
+	int err = read_setup(init);
 	if (err < 0)
 		return err;
 	init->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -286,9 +285,7 @@ static int prepare(struct init *init)
 	init->signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (init->proc_fd < 0 || init->signal_fd < 0)
 		return -errno;
-	err = harden(init, names_filter);
-	free(names_filter);
-	return err;
+	return harden(init);
 }
 
 int main(void)
