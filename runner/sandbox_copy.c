@@ -94,7 +94,8 @@ static int copy_link(int from_fd, int to_fd, const char *name)
 
 struct copy {
 	char path[PATH_MAX]; /* of the entry at hand, relative */
-	bool (*wanted)(const char *path);
+	bool (*wanted)(const void *arg, const char *path);
+	const void *arg;
 };
 
 static int copy_dir(struct copy *c, int from_fd, int to_fd, int depth);
@@ -140,16 +141,17 @@ static int copy_dir(struct copy *c, int from_fd, int to_fd, int depth)
 			continue;
 		int n = snprintf(
 			c->path + len, sizeof(c->path) - len, "%s%s", len ? "/" : "", d->d_name);
-		if ((size_t)n < sizeof(c->path) - len && c->wanted(c->path))
+		if ((size_t)n < sizeof(c->path) - len && c->wanted(c->arg, c->path))
 			err = copy_entry(c, from_fd, to_fd, d, depth);
 		c->path[len] = '\0';
 	}
 	return err;
 }
 
-int sandbox_copy_tree(int from_fd, int to_fd, bool (*wanted)(const char *path))
+int sandbox_copy_tree(
+	int from_fd, int to_fd, bool (*wanted)(const void *arg, const char *path), const void *arg)
 {
-	struct copy c = {.wanted = wanted};
+	struct copy c = {.wanted = wanted, .arg = arg};
 
 	return copy_dir(&c, from_fd, to_fd, 0);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,24 +130,31 @@ static int make_dirs_and_links(int root_fd, const struct sandbox_plan *plan, str
 	return 0;
 }
 
-/* Patterns of names below /etc that are not copied: secrets, the host's own identity, what runs
- * the host, and what is made anew. Files that others may not read are left out besides. */
-static const char *const not_copied[] = {"*-", ".git", ".java", ".pwd.lock", "NetworkManager",
-	"X11/xinit", "apt/auth.conf", "apt/auth.conf.d", "cloud", "containers", "cron*", "cups",
-	"dbus-1", "docker", "environment", "exports", "fstab", "gitconfig", "group", "gshadow*",
-	"hostname", "hosts", "init", "krb5*", "kubernetes", "letsencrypt", "libvirt", "lvm",
-	"machine-id", "mysql", "netplan", "netrc", "nginx", "npmrc", "openvpn", "passwd",
-	"pip.conf", "postgresql", "ppp", "rancher", "resolv.conf", "resolvconf", "samba",
-	"security/opasswd", "shadow*", "ssh", "ssl/private", "subgid", "subuid", "sudo.conf",
-	"sudo_logsrvd.conf", "sudoers*", "systemd", "udev", "wireguard", "wpa_supplicant"};
+/* Patterns of names below /etc that are not copied: secrets, the host's own identity, services and
+ * desktops of the host, and what is made anew. Files that others may not read are left out
+ * besides. */
+static const char *const not_copied[] = {"*-", ".*", "NetworkManager", "PackageKit", "X11",
+	"apache2", "apparmor*", "apt/auth.conf*", "avahi", "binfmt.d", "bluetooth", "cloud",
+	"containers", "cron*", "cups", "dbus-1", "dhcp", "docker", "environment*", "exports*",
+	"fstab", "gdm*", "gitconfig", "group", "grub.d", "gshadow*", "gss", "hostname", "hosts",
+	"init", "initramfs-tools", "kernel", "krb5*", "kubernetes", "letsencrypt", "libvirt",
+	"lighttpd", "logcheck", "logrotate*", "lvm", "machine-id", "mdadm", "modprobe.d",
+	"modules-load.d", "mysql", "netplan", "netrc", "network", "nginx", "npmrc", "openvpn",
+	"passwd", "pip.conf", "polkit-1", "postgresql*", "ppp", "rancher", "rc?.d/*", "resolv.conf",
+	"resolvconf", "samba", "security/opasswd", "sensors*", "shadow*", "ssh", "ssl/private",
+	"subgid", "subuid", "sudo*", "sysctl.d", "systemd", "udev", "udisks2", "update-motd.d",
+	"wireguard", "wpa_supplicant", "xdg/systemd"};
 
-static bool is_copied(const char *path)
+static bool is_copied(const void *plan, const char *path)
 {
+	char target[PATH_MAX + 4];
+
 	for (size_t i = 0; i < ARRAY_LEN(not_copied); i++) {
 		if (fnmatch(not_copied[i], path, FNM_PATHNAME) == 0)
 			return false;
 	}
-	return true;
+	snprintf(target, sizeof(target), "etc/%s", path);
+	return !sandbox_plan_is_layer(plan, target);
 }
 
 static int write_new(int dir_fd, const char *name, const char *text, size_t len, mode_t mode)
@@ -278,7 +286,7 @@ static int make_etc(int root_dir_fd, int stage_fd, const struct sandbox_plan *pl
 	auto_close int host_fd = open("/etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (etc_fd < 0 || host_fd < 0)
 		return -errno;
-	err = sandbox_copy_tree(host_fd, etc_fd, is_copied);
+	err = sandbox_copy_tree(host_fd, etc_fd, is_copied, plan);
 	if (err == 0)
 		err = write_users(etc_fd, plan);
 	if (err == 0)

@@ -21,11 +21,12 @@ struct sandbox_layer {
 	const char *host; /* path on the host */
 	const char *target; /* path inside, relative to the root; "" is the root itself */
 	const char *name; /* of the layer's directories, layers/NAME.up and .wk */
+	bool others; /* what others may not read on the host stays closed to the sandbox's root */
 	int lower_fd; /* root: a detached mount with ids mapped; -1: the path is used */
 	int upper_fd, work_fd; /* opened by the child */
 };
 
-#define SANDBOX_LAYERS_MAX 10
+#define SANDBOX_LAYERS_MAX 16
 
 /* Made by the daemon, read by the child that it clones. */
 struct sandbox_plan {
@@ -65,6 +66,9 @@ struct sandbox {
 };
 
 /* sandbox_plan.c */
+
+/* Whether a path on the host, without its first slash, is let in as a layer of its own. */
+bool sandbox_plan_is_layer(const struct sandbox_plan *plan, const char *target);
 
 /* Decides on the layers and makes what the state directory lacks, the filters and the link. */
 int sandbox_plan_make(struct sandbox_plan *plan, struct fail *f);

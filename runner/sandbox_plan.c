@@ -30,23 +30,30 @@ static const struct {
 	const char *host;
 	const char *target;
 	const char *name;
+	bool others;
 } host_layers[] = {
-	{"/usr", "usr", "usr"},
-	{"/opt", "opt", "opt"},
-	{"/bin", "bin", "bin"},
-	{"/sbin", "sbin", "sbin"},
-	{"/lib", "lib", "lib"},
-	{"/lib32", "lib32", "lib32"},
-	{"/lib64", "lib64", "lib64"},
-	{"/libx32", "libx32", "libx32"},
+	{"/usr", "usr", "usr", false},
+	{"/opt", "opt", "opt", false},
+	{"/bin", "bin", "bin", false},
+	{"/sbin", "sbin", "sbin", false},
+	{"/lib", "lib", "lib", false},
+	{"/lib32", "lib32", "lib32", false},
+	{"/lib64", "lib64", "lib64", false},
+	{"/libx32", "libx32", "libx32", false},
 	/* What is installed in /usr, so that apt agrees with it. */
-	{"/var/lib/dpkg", "var/lib/dpkg", "dpkg"},
+	{"/var/lib/dpkg", "var/lib/dpkg", "dpkg", false},
+	/* The parts of /etc with hundreds of links: too slow to copy at the first start. */
+	{"/etc/alternatives", "etc/alternatives", "alternatives", true},
+	{"/etc/fonts", "etc/fonts", "fonts", true},
+	{"/etc/ssl/certs", "etc/ssl/certs", "certs", true},
 };
 
-static void add_layer(
+static struct sandbox_layer *add_layer(
 	struct sandbox_plan *plan, const char *host, const char *target, const char *name)
 {
-	plan->layers[plan->layers_len++] = (struct sandbox_layer){
+	struct sandbox_layer *l = &plan->layers[plan->layers_len++];
+
+	*l = (struct sandbox_layer){
 		.host = host,
 		.target = target,
 		.name = name,
@@ -54,6 +61,7 @@ static void add_layer(
 		.upper_fd = -1,
 		.work_fd = -1,
 	};
+	return l;
 }
 
 static int choose_layers(struct sandbox_plan *plan, struct fail *f)
@@ -70,11 +78,22 @@ static int choose_layers(struct sandbox_plan *plan, struct fail *f)
 		return 0;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(host_layers); i++) {
-		if (lstat(host_layers[i].host, &st) == 0 && S_ISDIR(st.st_mode))
-			add_layer(plan, host_layers[i].host, host_layers[i].target,
-				host_layers[i].name);
+		if (lstat(host_layers[i].host, &st) < 0 || !S_ISDIR(st.st_mode))
+			continue;
+		struct sandbox_layer *l = add_layer(
+			plan, host_layers[i].host, host_layers[i].target, host_layers[i].name);
+		l->others = host_layers[i].others;
 	}
 	return 0;
+}
+
+bool sandbox_plan_is_layer(const struct sandbox_plan *plan, const char *target)
+{
+	for (size_t i = 0; i < plan->layers_len; i++) {
+		if (strcmp(plan->layers[i].target, target) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* As root the tree belongs to the mapped root, as a user to the user, who is root inside. */
@@ -252,6 +271,8 @@ int sandbox_plan_map_layers(struct sandbox_plan *plan, int user_ns_fd, struct fa
 
 	for (size_t i = 0; i < plan->layers_len && plan->ids.root; i++) {
 		struct sandbox_layer *l = &plan->layers[i];
+		if (l->others)
+			continue;
 		auto_close int fd =
 			open_tree(AT_FDCWD, l->host, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 		if (fd < 0)
