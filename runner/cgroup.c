@@ -1,6 +1,7 @@
 // The control groups of a sandbox: limits for all of it, and what it uses.
 #include "runner/cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/buf.h"
@@ -22,6 +24,8 @@ static const char *const part_names[PARTS] = {"memory", "pids", "cpu", "cpuacct"
 #define CPU_PERIOD_USEC 100000
 #define TEXT_MAX (256 * 1024)
 #define REMOVE_TRIES 50
+#define PREFIX "sandpit-"
+#define YOUNG_SEC 60
 
 struct group {
 	int parent_fd; /* owned; -1: not there */
@@ -146,8 +150,32 @@ static int open_own(const struct mount *m, const char *own)
 	return fd >= 0 ? fd : open(m->point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* What crashed daemons left, whose sandboxes were not started again. A group that holds processes
+ * cannot be removed; one so young may just be about to get them. */
+static void sweep(int parent_fd)
+{
+	int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	time_t now = time(NULL);
+	struct dirent *d;
+	struct stat st;
+
+	if (!dir) {
+		close_fd(&fd);
+		return;
+	}
+	while ((d = readdir(dir))) {
+		if (strncmp(d->d_name, PREFIX, strlen(PREFIX)) == 0 &&
+			fstatat(parent_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			st.st_ctime + YOUNG_SEC < now)
+			unlinkat(parent_fd, d->d_name, AT_REMOVEDIR);
+	}
+	closedir(dir);
+}
+
 static int make_group(struct cgroup *c, struct group *g, int parent_fd)
 {
+	sweep(parent_fd);
 	/* A left-over group may hold processes that are just dying; its limits are set anew. */
 	unlinkat(parent_fd, c->name, AT_REMOVEDIR);
 	if (mkdirat(parent_fd, c->name, 0755) < 0 && errno != EEXIST)
@@ -294,7 +322,7 @@ int cgroup_new(
 
 	if (!c)
 		return -ENOMEM;
-	snprintf(c->name, sizeof(c->name), "sandpit-%s", name);
+	snprintf(c->name, sizeof(c->name), PREFIX "%s", name);
 	for (int part = 0; part < PARTS; part++)
 		c->parts[part] = (struct group){-1, -1};
 	int err = find_groups(c);
