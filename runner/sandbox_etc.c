@@ -63,10 +63,12 @@ static int open_parent(int root_fd, const char *path, const char **ret_name)
 	return sandbox_tree_openat2(root_fd, parent, O_PATH | O_DIRECTORY, RESOLVE_PLAIN);
 }
 
-/* Whether an error means that the sandbox put something else in the place, which is its affair. */
+/* Whether an error means that the sandbox put something else in the place, which is its affair, or
+ * that the place belongs to somebody who has no id inside, as in the rootfs of an ordinary user. */
 static bool is_taken(int err)
 {
-	return err == -EEXIST || err == -ELOOP || err == -ENOTDIR || err == -ENOENT;
+	return err == -EEXIST || err == -ELOOP || err == -ENOTDIR || err == -ENOENT ||
+	       err == -EACCES || err == -EPERM;
 }
 
 static int make_dir(int root_fd, const char *path, mode_t mode, uid_t uid)
@@ -352,5 +354,7 @@ int sandbox_etc_fill(int root_dir_fd, int stage_fd, const struct sandbox_plan *p
 			return fail_errno(f, err, "filling the sandbox's /etc");
 	}
 	err = write_resolv(root_dir_fd, plan);
-	return err < 0 ? fail_errno(f, err, "writing the sandbox's /etc/resolv.conf") : 0;
+	return err < 0 && !is_taken(err)
+		       ? fail_errno(f, err, "writing the sandbox's /etc/resolv.conf")
+		       : 0;
 }
