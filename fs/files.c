@@ -44,7 +44,7 @@ static void learn_file_system(struct files *files)
 /* In a fixed order, so that inode numbers are the same in each mount. */
 static void learn_devices(struct files *files)
 {
-	struct statx sx;
+	struct statx sx = {0};
 
 	for (size_t i = 0; i < ARRAY_LEN(mount_names); i++)
 		if (files_statx(files->config.tree_fd, mount_names[i], &sx) == 0)
@@ -54,7 +54,7 @@ static void learn_devices(struct files *files)
 static int set_up(struct files *files, struct fail *f)
 {
 	struct node_key root;
-	struct statx sx;
+	struct statx sx = {0};
 	int r;
 
 	umask(0); /* the caller's was applied by the kernel */
@@ -119,7 +119,7 @@ int files_use_dir(struct files *files, uint64_t ino, struct node_use *ret)
 
 int files_check_movable(int dir_fd, uint64_t parent, const char *name)
 {
-	struct statx sx;
+	struct statx sx = {0};
 	int r;
 
 	if (files_is_reserved(parent, name))
@@ -164,7 +164,7 @@ int files_enter_found(struct files *files, const struct node_use *dir, uint64_t 
 int files_enter(struct files *files, const struct node_use *dir, uint64_t parent, const char *name,
 	struct fuse_entry_param *ret)
 {
-	struct statx sx;
+	struct statx sx = {0};
 	int r;
 
 	r = files_statx(dir->fd, name, &sx);
@@ -177,7 +177,7 @@ static int enter_held(struct files *files, const struct node_use *dir, uint64_t 
 	const char *name, struct fuse_entry_param *ret)
 {
 	int fd = -1;
-	struct statx sx;
+	struct statx sx = {0};
 	int r;
 
 	r = files_statx(dir->fd, name, &sx);
@@ -250,7 +250,7 @@ static int look_up(
 
 void files_lookup(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct fuse_entry_param e;
+	struct fuse_entry_param e = {0};
 	int r = look_up(files, parent, name, &e);
 
 	if (r == 0) {

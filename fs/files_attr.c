@@ -92,7 +92,7 @@ static int stat_place(struct files *files, uint64_t ino, struct stat *ret)
 {
 	auto_place struct node_place place = {0};
 	struct node_key key;
-	struct statx sx;
+	struct statx sx = {0};
 	int r;
 
 	r = node_table_place(files->nodes, ino, &place);
@@ -112,7 +112,7 @@ static int stat_place(struct files *files, uint64_t ino, struct stat *ret)
 int files_stat(struct files *files, uint64_t ino, struct stat *ret)
 {
 	auto_use struct node_use use = {0};
-	struct statx sx;
+	struct statx sx = {0};
 	int r;
 
 	r = stat_place(files, ino, ret);
@@ -166,15 +166,13 @@ static int set_mode(struct files *files, int fd, mode_t mode)
 /* Through an open file: by path it would wait for whoever holds a lease. */
 static int set_size(struct files *files, int fd, off_t size, struct fuse_file_info *fi)
 {
-	auto_close int opened = -1;
+	auto_close int opened = fi ? -1 : files_reopen(files, fd, O_WRONLY);
 
 	if (fi)
 		fd = ((struct node_handle *)(uintptr_t)fi->fh)->fd;
-	else
-		fd = opened = files_reopen(files, fd, O_WRONLY);
-	if (fd < 0)
-		return fd;
-	return ftruncate(fd, size) < 0 ? -errno : 0;
+	else if (opened < 0)
+		return opened;
+	return ftruncate(fi ? fd : opened, size) < 0 ? -errno : 0;
 }
 
 static int set_times(int fd, const struct stat *attr, int to_set)

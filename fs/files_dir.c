@@ -52,60 +52,76 @@ static struct files_dir *dir_of(const struct fuse_file_info *fi)
 	return (struct files_dir *)(uintptr_t)fi->fh;
 }
 
-static int open_listing(struct files *files, int fd)
+static int open_listing(struct files *files, int dir_fd)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-	int r = openat(fd, ".", flags);
+	int fd = openat(dir_fd, ".", flags);
 
-	if (r < 0 && (errno == EMFILE || errno == ENFILE)) {
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
 		node_table_relieve(files->nodes);
-		r = openat(fd, ".", flags);
+		fd = openat(dir_fd, ".", flags);
 	}
-	return r < 0 ? -errno : r;
+	if (fd < 0)
+		return -errno;
+	return fd;
+}
+
+/* Nothing is listed yet. -ENOMEM. */
+static int new_dir(const struct stat *st, bool reserved, struct files_dir **ret)
+{
+	struct files_dir *dir = malloc(sizeof(*dir));
+
+	if (!dir)
+		return -ENOMEM;
+	dir->dev = st->st_dev;
+	dir->ino = st->st_ino;
+	dir->reserved = reserved;
+	dir->next_off = 0;
+	dir->pos = dir->len = 0;
+	pthread_mutex_init(&dir->lock, NULL);
+	*ret = dir;
+	return 0;
+}
+
+static void free_dir(struct files_dir *dir)
+{
+	pthread_mutex_destroy(&dir->lock);
+	free(dir);
 }
 
 static int open_dir(struct files *files, fuse_ino_t ino, struct files_dir **ret)
 {
 	auto_use struct node_use use = {0};
-	auto_free struct files_dir *dir = malloc(sizeof(*dir));
+	auto_close int fd = -1;
 	struct stat st;
-	int fd, r;
+	int r;
 
-	if (!dir)
-		return -ENOMEM;
 	r = node_table_use(files->nodes, ino, &use);
 	if (r < 0)
 		return r;
 	fd = open_listing(files, use.fd);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0) {
-		close(fd);
+	if (fstat(fd, &st) < 0)
 		return -EIO;
-	}
-	dir->dev = st.st_dev;
-	dir->ino = st.st_ino;
-	dir->reserved = use.reserved;
-	dir->pos = dir->len = 0;
-	dir->next_off = 0;
-	r = node_table_attach(files->nodes, ino, fd, &dir->handle);
+	r = new_dir(&st, use.reserved, ret);
 	if (r < 0)
 		return r;
-	pthread_mutex_init(&dir->lock, NULL);
-	*ret = take_ptr(dir);
-	return 0;
+	r = node_table_attach(files->nodes, ino, take_fd(&fd), &(*ret)->handle);
+	if (r < 0)
+		free_dir(*ret);
+	return r;
 }
 
 static void close_dir(struct files *files, struct files_dir *dir)
 {
 	node_table_detach(files->nodes, dir->handle);
-	pthread_mutex_destroy(&dir->lock);
-	free(dir);
+	free_dir(dir);
 }
 
 void files_opendir(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct files_dir *dir;
+	struct files_dir *dir = NULL;
 	int r = open_dir(files, ino, &dir);
 
 	if (r < 0) {

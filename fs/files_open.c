@@ -70,7 +70,7 @@ static bool is_unchanged(struct files *files, uint64_t ino, int fd)
 {
 	int64_t now = (int64_t)clock_wall_usec() * 1000;
 	struct node_stamp stamp;
-	struct statx sx;
+	struct statx sx = {0};
 
 	if (!files->mtime_is_true || files_statx(fd, "", &sx) < 0)
 		return false;
@@ -186,7 +186,7 @@ static int create(struct files *files, fuse_ino_t parent, const char *name, mode
 {
 	auto_use struct node_use dir = {0};
 	auto_close int fd = -1;
-	struct statx sx;
+	struct statx sx = {0};
 	int r;
 
 	r = files_use_dir(files, parent, &dir);
@@ -217,7 +217,7 @@ static void reply_created(struct files *files, fuse_req_t req, const struct fuse
 void files_create(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name,
 	mode_t mode, struct fuse_file_info *fi)
 {
-	struct fuse_entry_param e;
+	struct fuse_entry_param e = {0};
 	int r = create(files, parent, name, mode, fi, &e);
 
 	if (r < 0)
@@ -232,7 +232,7 @@ static int make_nameless(struct files *files, fuse_ino_t parent, mode_t mode,
 	auto_use struct node_use dir = {0};
 	auto_close int fd = -1;
 	struct node_key key;
-	struct statx sx;
+	struct statx sx = {0};
 	uint64_t ino;
 	int r;
 

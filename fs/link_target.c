@@ -83,7 +83,9 @@ static int open_place(int dir_fd, const char *name)
 {
 	int fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	return fd;
 }
 
 static int same_inode(int a, int b)

@@ -1,4 +1,5 @@
-// The records of files/'s nodes: by id, by inode, by name. Descriptors are in node_fds.c.
+// The records of files/'s nodes: by id and by inode, and their life. Names are in
+// node_table_names.c, descriptors in node_table_fds.c.
 #include "fs/node_table.h"
 
 #include <errno.h>
@@ -8,39 +9,14 @@
 
 #include "fs/node_table_impl.h"
 
-/* A file with more names than this is found by those that were looked up last. */
-#define NAMES_MAX 8
-
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	__extension__ unsigned __int128 product =
-		(unsigned __int128)(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xbf58476d1ce4e5b9u);
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* Seeded: the names and inode numbers come from a sandbox that may want them to collide. */
-static uint64_t hash_name(const struct node_table *t, uint64_t parent, const char *text, size_t len)
-{
-	uint64_t hash = mix(t->hash_seed, parent + len);
-
-	for (size_t i = 0; i < len; i += sizeof(uint64_t)) {
-		uint64_t part = 0;
-
-		memcpy(&part, text + i, len - i < sizeof(part) ? len - i : sizeof(part));
-		hash = mix(hash ^ t->hash_seed, part);
-	}
-	return hash;
-}
-
 static uint64_t hash_key(const struct node_table *t, const struct node_key *key)
 {
-	return mix(t->hash_seed ^ key->dev, key->ino);
+	return node_table_mix(t->hash_seed ^ key->dev, key->ino);
 }
 
 static uint64_t hash_id(const struct node_table *t, uint64_t id)
 {
-	return mix(t->hash_seed, id);
+	return node_table_mix(t->hash_seed, id);
 }
 
 bool node_key_same(const struct node_key *a, const struct node_key *b)
@@ -113,68 +89,37 @@ static struct node *find_key(struct node_table *t, const struct node_key *key)
 	return NULL;
 }
 
-static struct node_name *find_name(
-	struct node_table *t, const struct node *parent, const char *text, size_t len)
+/* Takes the record out of the table, to be freed. Gives a directory that it was in, which loses a
+ * reference; NULL: none. */
+static struct node *give_up(struct node_table *t, struct node *node)
 {
-	uint64_t hash = hash_name(t, parent->id, text, len);
-	struct node_hash_link *link = node_hash_chain(&t->by_name, hash);
+	struct node *parent = NULL;
 
-	for (; link; link = link->next) {
-		struct node_name *name = container_of(link, struct node_name, by_text);
-
-		if (link->hash == hash && name->parent == parent && name->len == len &&
-			!memcmp(name->text, text, len))
-			return name;
+	while (node->names) {
+		if (parent)
+			node_table_unref(t, parent);
+		parent = node_table_pop_name(t, node);
 	}
-	return NULL;
+	node_hash_remove(&t->by_id, &node->by_id);
+	if (node->in_by_key)
+		node_hash_remove(&t->by_key, &node->by_key);
+	if (node->fd >= 0) {
+		node_table_unlist(t, node);
+		t->open_fds--;
+	}
+	node->trash_next = t->trash;
+	t->trash = node;
+	return parent;
 }
 
-static struct node_name *find_name_by_id(struct node_table *t, uint64_t parent, const char *text)
-{
-	struct node *dir = node_table_find(t, parent);
-
-	return dir ? find_name(t, dir, text, strlen(text)) : NULL;
-}
-
-static void remove_name(struct node_table *t, struct node_name *name)
-{
-	struct node_name **at = &name->node->names;
-
-	while (*at != name)
-		at = &(*at)->next;
-	*at = name->next;
-	node_hash_remove(&t->by_name, &name->by_text);
-	node_table_unref(t, name->parent);
-	free(name);
-}
-
-/* Frees the record if nothing needs it; its parents' records may follow. A loop, not a recursion:
- * a tree may be thousands of directories deep. */
+/* Frees the record if nothing needs it; its parents' may follow. A loop, not a recursion: a tree
+ * may be thousands of directories deep, and each of them has one name. */
 static void free_if_unneeded(struct node_table *t, struct node *node)
 {
 	while (node && !node->lookups && !node->refs && node != t->root) {
-		struct node *parent = NULL;
-
-		while (node->names && node->names->next)
-			remove_name(t, node->names);
-		if (node->names) {
-			struct node_name *last = take_ptr(node->names);
-
-			parent = last->parent;
-			parent->refs--;
-			node_hash_remove(&t->by_name, &last->by_text);
-			free(last);
-		}
-		node_hash_remove(&t->by_id, &node->by_id);
-		if (node->in_by_key)
-			node_hash_remove(&t->by_key, &node->by_key);
-		if (node->fd >= 0) {
-			node_table_unlist(t, node);
-			t->open_fds--;
-		}
-		node->trash_next = t->trash;
-		t->trash = node;
-		node = parent;
+		node = give_up(t, node);
+		if (node)
+			node->refs--;
 	}
 }
 
@@ -182,46 +127,6 @@ void node_table_unref(struct node_table *t, struct node *node)
 {
 	node->refs--;
 	free_if_unneeded(t, node);
-}
-
-static bool is_below(const struct node *node, const struct node *above)
-{
-	for (; node; node = node->names ? node->names->parent : NULL)
-		if (node == above)
-			return true;
-	return false;
-}
-
-/* The caller has seen to it that no node has this name yet. */
-static int add_name(struct node_table *t, struct node *node, struct node *parent, const char *text)
-{
-	size_t len = strlen(text);
-	struct node_name *name, *old;
-	unsigned count = 1;
-
-	if (len > NAME_MAX)
-		return -ENAMETOOLONG;
-	/* Moved about from inside while the kernel still has the old place. */
-	if (S_ISDIR(node->key.type) && is_below(parent, node))
-		return -ESTALE;
-	if (node_hash_room(&t->by_name) < 0)
-		return -ENOMEM;
-	name = malloc(sizeof(*name) + len + 1);
-	if (!name)
-		return -ENOMEM;
-	*name = (struct node_name){.node = node, .parent = parent, .next = node->names};
-	name->len = (unsigned char)len;
-	memcpy(name->text, text, len + 1);
-	name->by_text.hash = hash_name(t, parent->id, text, len);
-	node_hash_add(&t->by_name, &name->by_text);
-	parent->refs++;
-	node->names = name;
-
-	for (old = name; old->next && count < (S_ISREG(node->key.type) ? NAMES_MAX : 1); count++)
-		old = old->next;
-	if (old->next)
-		remove_name(t, old->next);
-	return 0;
 }
 
 static struct node *add_node(struct node_table *t, const struct node_key *key)
@@ -259,7 +164,7 @@ static struct node *known_inode(struct node_table *t, const struct node_key *key
 	node->in_by_key = false;
 	node->refs++;
 	while (node->names)
-		remove_name(t, node->names);
+		node_table_unref(t, node_table_pop_name(t, node));
 	node_table_unref(t, node);
 	return NULL;
 }
@@ -276,7 +181,7 @@ static unsigned depth_of(const struct node_table *t, const struct node *node)
 static int enter_locked(struct node_table *t, struct node *parent, const char *text,
 	const struct node_key *key, struct node **ret)
 {
-	struct node_name *name = find_name(t, parent, text, strlen(text));
+	struct node_name *name = node_table_find_name(t, parent, text, strlen(text));
 	struct node *node;
 	int r;
 
@@ -285,13 +190,13 @@ static int enter_locked(struct node_table *t, struct node *parent, const char *t
 		return 0;
 	}
 	if (name)
-		remove_name(t, name);
+		node_table_remove_name(t, name);
 	node = known_inode(t, key);
 	if (!node)
 		node = add_node(t, key);
 	if (!node)
 		return -ENOMEM;
-	r = add_name(t, node, parent, text);
+	r = node_table_add_name(t, node, parent, text);
 	if (r < 0) {
 		free_if_unneeded(t, node);
 		return r;
@@ -377,114 +282,6 @@ void node_table_forget(struct node_table *t, uint64_t id, uint64_t lookups)
 		node->lookups -= lookups < node->lookups ? lookups : node->lookups;
 		free_if_unneeded(t, node);
 	}
-	node_table_unlock(t);
-}
-
-int node_table_parent(struct node_table *t, uint64_t id, uint64_t *ret_parent)
-{
-	struct node *node;
-	int r = -ESTALE;
-
-	node_table_lock(t);
-	node = node_table_find(t, id);
-	if (node && (node->names || node == t->root)) {
-		*ret_parent = node->names ? node->names->parent->id : 0;
-		r = 0;
-	}
-	node_table_unlock(t);
-	return r;
-}
-
-uint64_t node_table_child(struct node_table *t, uint64_t parent, const char *name)
-{
-	struct node_name *found;
-	uint64_t id;
-
-	node_table_lock(t);
-	found = find_name_by_id(t, parent, name);
-	id = found ? found->node->id : 0;
-	node_table_unlock(t);
-	return id;
-}
-
-/* Unlike remove_name(), for a name whose node may be needed by nobody else. */
-static void drop_name(struct node_table *t, struct node_name *name)
-{
-	struct node *node = name->node;
-
-	node->refs++;
-	remove_name(t, name);
-	node_table_unref(t, node);
-}
-
-void node_table_unname(struct node_table *t, uint64_t parent, const char *name, bool keep)
-{
-	struct node_name *found;
-
-	node_table_lock(t);
-	found = find_name_by_id(t, parent, name);
-	if (found) {
-		if (keep && found->node->fd >= 0) {
-			found->node->kept = true;
-			node_table_unlist(t, found->node);
-		}
-		drop_name(t, found);
-	}
-	node_table_unlock(t);
-}
-
-void node_table_rename_begin(struct node_table *t)
-{
-	node_table_lock(t);
-	t->renaming++;
-	node_table_unlock(t);
-}
-
-/* Without memory for the new name the node is found again by the next lookup. */
-static void move_names(struct node_table *t, struct node_name *from, struct node_name *to,
-	struct node *parent, struct node *newparent, const char *name, const char *newname,
-	bool exchange)
-{
-	struct node *node = from ? from->node : NULL, *other = to ? to->node : NULL;
-
-	if (node)
-		node->refs++;
-	if (other)
-		other->refs++;
-	if (from)
-		remove_name(t, from);
-	if (to)
-		remove_name(t, to);
-	if (node)
-		add_name(t, node, newparent, newname);
-	if (other && exchange)
-		add_name(t, other, parent, name);
-	if (node)
-		node_table_unref(t, node);
-	if (other)
-		node_table_unref(t, other);
-}
-
-void node_table_rename_end(struct node_table *t, bool renamed, uint64_t parent, const char *name,
-	uint64_t newparent, const char *newname, bool exchange)
-{
-	struct node *dir, *newdir;
-
-	node_table_lock(t);
-	dir = node_table_find(t, parent);
-	newdir = node_table_find(t, newparent);
-	if (renamed && dir && newdir) {
-		dir->refs++;
-		newdir->refs++;
-		move_names(t, find_name(t, dir, name, strlen(name)),
-			find_name(t, newdir, newname, strlen(newname)), dir, newdir, name, newname,
-			exchange);
-		node_table_unref(t, dir);
-		node_table_unref(t, newdir);
-	}
-	t->renaming--;
-	t->renames++;
-	pthread_cond_broadcast(&t->rename_ended);
 	node_table_unlock(t);
 }
 

@@ -1,5 +1,5 @@
-// What node_table.c (records and names) and node_fds.c (descriptors) share. Everything here is
-// under the table's lock.
+// What node_table.c (records), node_table_names.c and node_table_fds.c (descriptors) share.
+// Everything here is under the table's lock.
 #pragma once
 
 #include <pthread.h>
@@ -70,6 +70,26 @@ struct node *node_table_find(struct node_table *t, uint64_t id);
 
 /* Gives up one reference, and the node with it when it was the last one. */
 void node_table_unref(struct node_table *t, struct node *node);
+
+static inline uint64_t node_table_mix(uint64_t a, uint64_t b)
+{
+	__extension__ unsigned __int128 product =
+		(unsigned __int128)(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xbf58476d1ce4e5b9u);
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+struct node_name *node_table_find_name(
+	struct node_table *t, const struct node *parent, const char *text, size_t len);
+
+/* One more name for a node; no node has it yet. A directory has one, a file the newest few: older
+ * ones are dropped. -ESTALE: the parent lies below the node. -ENOMEM, -ENAMETOOLONG. */
+int node_table_add_name(
+	struct node_table *t, struct node *node, struct node *parent, const char *text);
+void node_table_remove_name(struct node_table *t, struct node_name *name);
+
+/* Removes a node's first name; gives the directory that it was in, to be unreferenced. */
+struct node *node_table_pop_name(struct node_table *t, struct node *node);
 
 /* Takes a node out of the list that it is in while its descriptor is not in use. */
 void node_table_unlist(struct node_table *t, struct node *node);
