@@ -63,15 +63,12 @@ static bool is_json(const struct control_handle *c)
 		       text[strspn(text, " \t\r\n")] == '{');
 }
 
+/* Also what can never become JSON is complete: it is refused at once. */
 static bool json_complete(const struct buf *text)
 {
 	struct json_object *value auto_call(json_in_free) = NULL;
-	size_t len = text->len;
 
-	while (len && strchr(" \t\r\n", text->data[len - 1]))
-		len--;
-	return len && text->data[len - 1] == '}' &&
-	       json_in_parse(text->data, text->len, &value, NULL) != -EAGAIN;
+	return json_in_parse(buf_text(text), text->len, &value, NULL) != -EAGAIN;
 }
 
 static bool complete(const struct control_handle *c)

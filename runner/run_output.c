@@ -22,6 +22,12 @@ void run_output_close(struct run_output *o)
 		close_fd(&o->fd[i]);
 }
 
+void run_output_settle(struct run_output *o)
+{
+	run_output_close(o);
+	o->settled = true;
+}
+
 static void file_name(const struct run_output *o, enum run_stream stream, char *ret, size_t size)
 {
 	snprintf(ret, size, "%u.%s", o->number, suffixes[stream]);
@@ -148,5 +154,8 @@ ssize_t run_output_read(
 	if (fd < 0)
 		return fd;
 	n = pread(fd, data, len, (off_t)off);
-	return n < 0 ? -errno : n;
+	n = n < 0 ? -errno : n;
+	if (o->settled)
+		close_fd(&o->fd[stream]);
+	return n;
 }

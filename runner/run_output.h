@@ -18,6 +18,7 @@ struct run_output {
 	uint64_t kept[3]; /* bytes in the file of each; [RUN_OUTPUT] counts without a file, too */
 	int fd[3]; /* owned; -1 until needed */
 	bool mixed; /* `output` has a file of its own */
+	bool settled; /* nothing more comes: no descriptor is kept */
 	bool dropped; /* bytes beyond the limit, or that the disk refused */
 };
 
@@ -25,6 +26,9 @@ void run_output_init(struct run_output *o, int dir_fd, uint32_t number, uint64_t
 
 /* Closes descriptors; the files stay. */
 void run_output_close(struct run_output *o);
+
+/* Nothing more will be added: closes descriptors, and reads open what they need for themselves. */
+void run_output_settle(struct run_output *o);
 
 /* Removes the files. */
 void run_output_remove(struct run_output *o);

@@ -22,6 +22,8 @@ static void shut(struct run_pipe *pipe)
 		return;
 	loop_unwatch(pipe->run->runs->config.loop, &pipe->source);
 	close_fd(&pipe->source.fd);
+	if (pipe->run->pipes[0].source.fd < 0 && pipe->run->pipes[1].source.fd < 0)
+		run_output_settle(&pipe->run->output);
 }
 
 /* One read's worth. The count; 0 when there is nothing now; -1 at the end of file. */

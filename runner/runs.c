@@ -233,6 +233,7 @@ static int load_row(const struct run_row *row, void *arg)
 	run->ended_usec = row->ended_usec;
 	run->duration_usec =
 		row->ended_usec > row->started_usec ? row->ended_usec - row->started_usec : 0;
+	run->output.settled = true;
 	run->output.dropped = row->dropped;
 	run->output.mixed = row->mixed;
 	memcpy(run->output.total, row->total, sizeof(run->output.total));
