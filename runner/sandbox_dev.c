@@ -168,14 +168,14 @@ static int make_links(int dev_fd, struct fail *f)
 	return 0;
 }
 
-static int mount_sub(
-	int dev_fd, const char *name, const char *type, const char *const *options, struct fail *f)
+static int mount_sub(int dev_fd, const char *name, const char *type, const char *const *options,
+	unsigned attrs, struct fail *f)
 {
 	auto_close int fd = -1;
 
 	if (mkdirat(dev_fd, name, 0755) < 0)
 		return fail_errno(f, -errno, "creating /dev/%s", name);
-	int err = sandbox_tree_new_fs(type, options, CLOSED_ATTRS, &fd, f);
+	int err = sandbox_tree_new_fs(type, options, attrs, &fd, f);
 	if (err == 0)
 		err = attach(fd, dev_fd, name);
 	return err < 0 ? fail_errno(f, err, "mounting /dev/%s", name) : 0;
@@ -192,8 +192,8 @@ static int mount_pts_and_shm(int dev_fd, const struct sandbox_plan *plan, struct
 	const char *const pts[] = {"source", "devpts", "ptmxmode", "0666", "mode", "0620",
 		plan->ids.single ? NULL : "gid", "5", NULL};
 	const char *const shm[] = {"source", "shm", "mode", "1777", "size", size, NULL};
-	int err = mount_sub(dev_fd, "pts", "devpts", pts, f);
-	return err < 0 ? err : mount_sub(dev_fd, "shm", "tmpfs", shm, f);
+	int err = mount_sub(dev_fd, "pts", "devpts", pts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, f);
+	return err < 0 ? err : mount_sub(dev_fd, "shm", "tmpfs", shm, CLOSED_ATTRS, f);
 }
 
 int sandbox_dev_mount_dev(int root_fd, const struct sandbox_plan *plan, struct fail *f)

@@ -196,6 +196,19 @@ static void the_hosts_secrets_are_not_there(void **state)
 	expect(x, "ls -A /root /sys; find / -xdev -type s 2>/dev/null", "/root:\n\n/sys:\n");
 }
 
+static void the_devices_work(void **state)
+{
+	struct fixture *x = need(state);
+
+	expect(x, "head -c 3 /dev/zero | wc -c; echo x > /dev/null; head -c 1 /dev/urandom | wc -c",
+		"3\n1\n");
+	expect(x, "script -qec 'test -t 0 && echo a terminal' /dev/null | tr -d '\r'",
+		"a terminal\n");
+	expect(x, "mknod /tmp/null c 1 3 2>/dev/null || echo no", "no\n");
+	expect(x, "ls /dev | tr '\n' ' '",
+		"fd full null ptmx pts random shm stderr stdin stdout tty urandom zero ");
+}
+
 static void users_come_from_the_tree(void **state)
 {
 	struct fixture *x = need(state);
@@ -351,6 +364,7 @@ int main(void)
 		TEST(commands_run_as_the_sandboxs_root),
 		TEST(nothing_of_the_daemon_is_inherited),
 		TEST(the_hosts_secrets_are_not_there),
+		TEST(the_devices_work),
 		TEST(users_come_from_the_tree),
 		TEST(a_command_that_cannot_start_says_why),
 		TEST(a_killed_tree_leaves_nothing),
