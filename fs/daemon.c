@@ -50,6 +50,7 @@ static int watch_signals(struct mount *m, struct signals *signals)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* an inherited limit of file sizes is an error, not an end */
 	signals->m = m;
 	signals->source = (struct loop_source){
 		.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ready = on_signal};
