@@ -119,7 +119,7 @@ stays() {
 	echo untouched >"$T/victim/f"
 	inside 'mkdir -p /work/x'
 	start_run "cd /work; until test -e go; do ln -sfn $T/victim y; mv -T y x 2>/dev/null; rm -rf x; mkdir x; rmdir x; done"
-	for i in {1..300}; do
+	for i in {1..150}; do
 		{ echo bad >x/f; } 2>/dev/null || true
 		{ echo bad >>x/../x/f; } 2>/dev/null || true
 	done
@@ -132,7 +132,7 @@ stays() {
 @test "directories swapped while they are walked" {
 	inside 'mkdir -p /work/d/e /tmp/x; echo in > /work/d/e/f'
 	start_run 'until test -e /work/go; do mv /work/d /tmp/d2; mv /tmp/d2 /work/d; done'
-	for i in {1..300}; do
+	for i in {1..100}; do
 		got=$(cat d/e/f 2>/dev/null) || continue
 		eq "$got" in
 	done

@@ -161,9 +161,9 @@ setup() {
 	timeout 60 ls -lR "$D/files/etc" >/dev/null
 }
 
-@test "20 processes work in one directory at once" {
-	for w in {1..20}; do
-		start bash -c 'for i in {1..20}; do mkdir "$1-$i" && echo "$1" >"$1-$i/f" && mv "$1-$i" "x-$1-$i" && [ "$(cat "x-$1-$i/f")" = "$1" ] && rm -r "x-$1-$i" || echo bad >>"$2"; done' bash "$w" "$T/bad"
+@test "ten processes work in one directory at once" {
+	for w in {1..10}; do
+		start bash -c 'for i in {1..10}; do mkdir "$1-$i" && echo "$1" >"$1-$i/f" && mv "$1-$i" "x-$1-$i" && [ "$(cat "x-$1-$i/f")" = "$1" ] && rm -r "x-$1-$i" || echo bad >>"$2"; done' bash "$w" "$T/bad"
 	done
 	wait "${STARTED[@]}"
 	refute test -e "$T/bad"
