@@ -55,8 +55,8 @@ need() {
 
 # Directories of this test: everything that the program makes lies below $T.
 make_dirs() {
-	touch "$TEST_TMP/beat"
-	T=$(mktemp -d "$TEST_TMP/XXXXXX")
+	touch "${TEST_TMP:?}/beat" || return 1
+	T=$(mktemp -d "$TEST_TMP/XXXXXX") || return 1
 	D=$T/m
 	mkdir -m 700 "$T/m" "$T/home" "$T/state" "$T/run" "$T/tmp" "$T/config"
 	export HOME=$T/home XDG_STATE_HOME=$T/state XDG_RUNTIME_DIR=$T/run TMPDIR=$T/tmp
@@ -175,6 +175,8 @@ teardown() {
 	local failed=0 pid
 
 	cd / || failed=1
+	# Without a directory of its own a test has made nothing, and "" is the beginning of every path.
+	[[ ${T:-} == "$TEST_TMP"/?* ]] || return 1
 	for pid in "${STARTED[@]}"; do
 		kill -KILL "$pid" 2>/dev/null || true
 		wait "$pid" 2>/dev/null || true
