@@ -29,13 +29,43 @@ ALL_LIBS = $(PKG_LIBS) -pthread -lm
 # The init program is static, small and never instrumented: it runs inside every sandbox.
 INIT_CFLAGS := $(BASE_CFLAGS) -Os -g0 -static -ffunction-sections -fdata-sections -Wl,--gc-sections -MMD -MP
 
-LIB_SRC := $(wildcard common/*.c runner/*.c)
+LIB_SRC := $(wildcard common/*.c runner/*.c kernels/*.c)
 FS_SRC := $(filter-out fs/main.c,$(wildcard fs/*.c))
 INIT_SRC := $(wildcard runner/init/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o) $(B)/obj/runner/init_image.o
 FS_OBJ := $(FS_SRC:%.c=$(B)/obj/%.o)
 
-all: $(B)/sandpit
+# What runs inside sandboxes beside the daemon: each language's driver, at /opt/sandpit there. Those
+# in C are static, so that they run in any tree.
+DRIVERS := $(B)/drivers
+DRIVER_WIRE := kernels/driver/driver_wire.c kernels/kernel_wire.c common/buf.c
+DRIVER_FILES := $(wildcard kernels/python/*.py kernels/javascript/*.js kernels/r/*.R kernels/bash/rc)
+NODE_MODULES := $(wildcard kernels/javascript/node_modules)
+
+all: $(B)/sandpit drivers
+
+drivers: $(DRIVERS)/bash/bash-driver $(DRIVERS)/r/wire.so $(DRIVERS)/jupyter/jupyter-driver \
+	$(DRIVER_FILES:kernels/%=$(DRIVERS)/%) $(NODE_MODULES:kernels/%=$(DRIVERS)/%)
+
+$(DRIVERS)/%: kernels/%
+	@mkdir -p $(@D)
+	@rm -rf $@
+	cp -R $< $@
+
+$(DRIVERS)/bash/bash-driver: kernels/bash/driver.c $(DRIVER_WIRE) $(wildcard kernels/driver/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) -Os -static -o $@ $(filter %.c,$^)
+
+# Calls neither R's headers nor its library: .C() passes plain arrays.
+$(DRIVERS)/r/wire.so: kernels/r/wire.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) -O2 -fPIC -shared -o $@ $<
+
+$(DRIVERS)/jupyter/jupyter-driver: $(wildcard kernels/jupyter/*.c) $(DRIVER_WIRE) common/json_in.c \
+		common/json_out.c common/fail.c $(wildcard kernels/driver/*.h kernels/jupyter/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) -O2 $(shell pkg-config --cflags json-c libzmq libcrypto) -o $@ \
+		$(filter %.c,$^) $(shell pkg-config --libs json-c libzmq libcrypto)
 
 $(B)/sandpit: $(B)/obj/fs/main.o $(FS_OBJ) $(LIB_OBJ)
 	$(CC) $(CFLAGS_$(VARIANT)) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)

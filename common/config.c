@@ -130,6 +130,7 @@ int config_init(struct config *c)
 
 void config_clear(struct config *c)
 {
+	config_kernels_clear(c);
 	for (size_t i = 0; i < config_keys_len; i++) {
 		if (is_text(&config_keys[i]))
 			free(*(char **)field(c, &config_keys[i]));

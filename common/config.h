@@ -8,7 +8,17 @@
 #include "common/buf.h"
 #include "common/fail.h"
 
+/* A [kernel NAME] section: a language of one's own for code/. */
+struct config_kernel {
+	struct config_kernel *next; /* owned */
+	char *name, *command; /* owned; the command is words between blanks */
+	char *env; /* owned; K=V words; NULL: none */
+	bool ready; /* one is held ready once the language is in use */
+	bool interrupt_frame; /* it is interrupted by a frame, too */
+};
+
 struct config {
+	struct config_kernel *own_kernels; /* owned; in the order of the file */
 	char *name; /* all char * are owned; NULL: not given, the mount decides */
 	char *state;
 	char *store;
@@ -41,7 +51,14 @@ void config_clear(struct config *c);
 int config_set(
 	struct config *c, const char *key, const char *value, const char *where, struct fail *f);
 
-/* Reads an INI file (section [sandpit] or none). -EINVAL with file and line; -errno of open. */
+/* One key of a [kernel NAME] section. -EINVAL as above. */
+int config_kernel_set(struct config *c, const char *name, const char *key, const char *value,
+	const char *where, struct fail *f);
+/* Whether each has what it needs. -EINVAL. */
+int config_kernels_check(const struct config *c, const char *path, struct fail *f);
+void config_kernels_clear(struct config *c);
+
+/* Reads an INI file (section [sandpit] or none, and [kernel NAME]). -EINVAL with file and line; -errno of open. */
 int config_read_file(struct config *c, const char *path, struct fail *f);
 
 /* The file to read when -c was not given: $XDG_CONFIG_HOME/sandpit/sandpit.ini, else

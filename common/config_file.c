@@ -97,7 +97,7 @@ static int check_key(struct reading *reading, const char *section, const struct 
 	char words[160];
 
 	if (*section && strcmp(section, "sandpit") != 0) {
-		snprintf(words, sizeof(words), "unknown section [%.60s]; allowed: [sandpit]",
+		snprintf(words, sizeof(words), "unknown section [%.60s]; allowed: [sandpit], [kernel NAME]",
 			section);
 		return refuse(reading, words);
 	}
@@ -117,6 +117,8 @@ static int check_key(struct reading *reading, const char *section, const struct 
 	return 0;
 }
 
+#define KERNEL_SECTION "kernel "
+
 static int take_key(void *arg, const char *section, const char *name, const char *value)
 {
 	struct reading *reading = arg;
@@ -124,6 +126,13 @@ static int take_key(void *arg, const char *section, const char *name, const char
 
 	if (reading->error)
 		return 0;
+	if (!strncmp(section, KERNEL_SECTION, strlen(KERNEL_SECTION))) {
+		where(reading, place, sizeof(place));
+		reading->error = config_kernel_set(reading->config,
+			section + strlen(KERNEL_SECTION), name, value ? value : "", place,
+			reading->fail);
+		return reading->error == 0;
+	}
 	if (check_key(reading, section, config_key_find(name), value ? value : "") < 0)
 		return 0;
 	where(reading, place, sizeof(place));
@@ -192,7 +201,8 @@ int config_read_file(struct config *c, const char *path, struct fail *f)
 		return r;
 	reading.at = buf_text(&text);
 	reading.end = reading.at + text.len;
-	return parse(&reading);
+	r = parse(&reading);
+	return r < 0 ? r : config_kernels_check(c, path, f);
 }
 
 /* A file that is there but cannot be reached counts: to pass over it in silence would mount with

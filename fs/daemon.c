@@ -21,6 +21,7 @@
 #include "fs/parked.h"
 #include "fs/scratch.h"
 #include "fs/session.h"
+#include "kernels/context.h"
 #include "runner/sandbox.h"
 
 struct signals {
@@ -92,6 +93,22 @@ static int start_sandbox(struct mount *m, struct fail *f)
 	return sandbox_start(&config, &m->sandbox, f);
 }
 
+static void on_event(void *arg, const struct sandbox_event *event)
+{
+	struct mount *m = arg;
+
+	if (m->contexts)
+		contexts_event(m->contexts, event);
+}
+
+static void on_sandbox_died(void *arg)
+{
+	struct mount *m = arg;
+
+	if (m->contexts)
+		contexts_sandbox_died(m->contexts);
+}
+
 static int open_runs(struct mount *m, struct fail *f)
 {
 	const struct runs_config config = {
@@ -101,10 +118,29 @@ static int open_runs(struct mount *m, struct fail *f)
 		.state_fd = m->state_fd,
 		.output_bytes = m->config->output_bytes,
 		.timeout_usec = m->config->timeout * USEC_PER_SEC,
-		.hooks = {.log = (void (*)(void *, const char *, ...))mount_log, .arg = m},
+		.hooks = {.log = (void (*)(void *, const char *, ...))mount_log,
+			.event = on_event,
+			.sandbox_died = on_sandbox_died,
+			.arg = m},
 	};
 
 	return runs_open(&config, &m->runs, f);
+}
+
+static int open_contexts(struct mount *m, struct fail *f)
+{
+	const struct contexts_config config = {
+		.loop = m->loop,
+		.sandbox = m->sandbox,
+		.runs = m->runs,
+		.config = m->config,
+		.state_path = m->state_path,
+		.state_fd = m->state_fd,
+		.log = (void (*)(void *, const char *, ...))mount_log,
+		.arg = m,
+	};
+
+	return contexts_open(&config, &m->contexts, f);
 }
 
 /* Half of what the process may have open is for files/ to keep; the rest is for open files, pipes
@@ -165,6 +201,8 @@ static void stop(struct mount *m, struct signals *signals)
 {
 	parked_reply_all(m, -ENOTCONN);
 	session_close(m);
+	contexts_close(m->contexts);
+	m->contexts = NULL;
 	if (m->runs)
 		runs_close(m->runs);
 	sandbox_free(m->sandbox);
@@ -207,6 +245,8 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 	r = start(&m, options->foreground, &signals, f);
 	if (r == 0)
 		r = open_runs(&m, f);
+	if (r == 0)
+		r = open_contexts(&m, f);
 	if (r == 0)
 		r = open_files(&m, f);
 	if (r == 0)

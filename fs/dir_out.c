@@ -226,8 +226,8 @@ static bool final(struct mount *m, const struct synth_node *n)
 {
 	struct run *run = run_of(m, n);
 
-	return run && run_is_over(run) && !run->in_sandbox && run->pipes[0].source.fd < 0 &&
-	       run->pipes[1].source.fd < 0;
+	return run && run_is_over(run) && !run->in_sandbox && run->pipes[0].pipe.source.fd < 0 &&
+	       run->pipes[1].pipe.source.fd < 0;
 }
 
 static int show_status(struct mount *m, const struct synth_node *n, struct buf *ret)

@@ -80,6 +80,10 @@ static const struct synth_file root_files[] = {
 		.help = "a directory a run, and `last`",
 		.type = SYNTH_DIRECTORY,
 		.child = &synth_out},
+	{.name = "code",
+		.help = "kernels with memory: a directory a context",
+		.type = SYNTH_DIRECTORY,
+		.child = &synth_code},
 	{.name = "files", .help = "the sandbox's own file tree", .type = SYNTH_FILES_ROOT},
 };
 

@@ -13,6 +13,7 @@
 #include "runner/run.h"
 #include "runner/sandbox.h"
 
+struct contexts;
 struct files;
 struct event_log;
 struct agent;
@@ -31,6 +32,7 @@ struct mount {
 	struct loop *loop; /* owned, all below */
 	struct sandbox *sandbox;
 	struct runs *runs;
+	struct contexts *contexts;
 	struct files *files;
 	struct event_log *log;
 	struct agent *agent;

@@ -9,6 +9,7 @@
 #include "common/json_out.h"
 #include "fs/files.h"
 #include "fs/mount.h"
+#include "kernels/context.h"
 
 /* Numbers in it change from moment to moment, but a size that stat(2) told must still be true when
  * the file is read: blanks fill it up to a multiple of this. */
@@ -54,6 +55,7 @@ static void add_counts(struct json_out *j, struct mount *m)
 	json_out_uint(j, "runs", runs_total(m->runs));
 	json_out_uint(j, "running", runs_live_count(m->runs));
 	json_out_uint(j, "kept", runs_count(m->runs));
+	json_out_uint(j, "kernels", contexts_running(m->contexts));
 	json_out_uint(j, "requests", m->requests);
 	json_out_uint(j, "failures", m->failures);
 	json_out_uint(j, "fileNodes", nodes);
@@ -69,6 +71,22 @@ static void add_enabled(struct json_out *j, const struct mount *m)
 	json_out_string(j, "net", m->net);
 	json_out_bool(j, "passthrough", false);
 	json_out_bool(j, "allowOther", m->config->allow_other);
+	json_out_object_end(j);
+}
+
+/* "yes", or what to install. */
+static void add_languages(struct json_out *j, struct mount *m)
+{
+	struct kernel_languages *all = contexts_languages(m->contexts);
+	const struct kernel_language *language;
+
+	json_out_object(j, "languages");
+	for (size_t i = 0; (language = kernel_languages_at(all, i)); i++) {
+		struct fail f = {0};
+		int r = kernel_language_check(language, m->sandbox, &f);
+
+		json_out_string(j, language->name, r == 0 ? "yes" : f.text);
+	}
 	json_out_object_end(j);
 }
 
@@ -90,6 +108,7 @@ int status_write(struct mount *m, struct buf *ret)
 	add_limits(&j, m->config);
 	add_counts(&j, m);
 	add_enabled(&j, m);
+	add_languages(&j, m);
 	return finish(&j);
 }
 

@@ -11,7 +11,8 @@
 
 #define SYNTH_BIT (1ULL << 63)
 
-const struct synth_dir *const synth_dirs[] = {&synth_root, &synth_ctl, &synth_out, &synth_run};
+const struct synth_dir *const synth_dirs[] = {&synth_root, &synth_ctl, &synth_out, &synth_run,
+	&synth_code, &synth_context, &synth_cells, &synth_cell, &synth_results, &synth_result};
 const size_t synth_dirs_len = ARRAY_LEN(synth_dirs);
 
 uint64_t synth_ino(const struct synth_node *n)
@@ -72,7 +73,7 @@ static bool entry_node(struct mount *m, const struct synth_node *dir, const stru
 	if (file->present && !file->present(m, ret))
 		return false;
 	if (file->type == SYNTH_DIRECTORY)
-		*ret = (struct synth_node){.dir = file->child};
+		*ret = (struct synth_node){.dir = file->child, .object = dir->object};
 	return true;
 }
 

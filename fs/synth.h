@@ -93,6 +93,8 @@ struct synth_dir {
 extern const struct synth_dir *const synth_dirs[];
 extern const size_t synth_dirs_len;
 extern const struct synth_dir synth_root, synth_ctl, synth_out, synth_run;
+extern const struct synth_dir synth_code, synth_context, synth_cells, synth_cell, synth_results,
+	synth_result;
 
 /* Node ids: bit 63, 6 bits of class, 32 of object, 9 of slot, 16 of instance; the root is 1. */
 uint64_t synth_ino(const struct synth_node *n);

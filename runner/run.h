@@ -6,6 +6,7 @@
 
 #include "common/list.h"
 #include "common/loop.h"
+#include "runner/output_pipe.h"
 #include "runner/run_output.h"
 #include "runner/run_request.h"
 #include "runner/sandbox.h"
@@ -44,10 +45,9 @@ struct run {
 	struct run_output output;
 
 	struct run_pipe {
-		struct loop_source source;
+		struct output_pipe pipe;
 		struct run *run;
-		bool large;
-	} pipes[2]; /* source.fd -1: closed */
+	} pipes[2]; /* by enum run_stream */
 	struct loop_source in; /* write end of the standard input; fd -1: closed */
 	bool in_watched;
 	char *in_data; /* owned; what "stdin" still has to deliver */
@@ -69,6 +69,10 @@ struct run {
 /* What others do when something happens; all may be NULL. */
 struct runs_hooks {
 	void (*log)(void *arg, const char *format, ...) __attribute__((format(printf, 2, 3)));
+	/* An event of a spawn that is no run's. */
+	void (*event)(void *arg, const struct sandbox_event *event);
+	/* init has died: nothing runs in the sandbox any more. */
+	void (*sandbox_died)(void *arg);
 	void *arg;
 };
 

@@ -3,6 +3,7 @@
 
 #include "runner/run.h"
 #include "runner/run_store.h"
+#include "runner/runs_environment.h"
 
 #define RUN_BUCKETS 1024
 #define RUN_KEEP_COUNT 1000
@@ -65,10 +66,6 @@ int runs_defaults_load(struct runs *runs, struct fail *f);
 
 /* Whether commands can start in path: 0, or a negative errno with words. */
 int runs_check_cwd(struct runs *runs, const char *path, struct fail *f);
-
-/* The environment of a command, NULL-terminated, owned through run_request_free_strings(). */
-int run_environment(
-	struct runs *runs, const struct sandbox_user *user, char *const *more, char ***ret);
 
 /* An event of the sandbox that concerns this run. */
 void run_on_event(struct run *run, const struct sandbox_event *event);

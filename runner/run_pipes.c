@@ -6,117 +6,82 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 
 #include "common/scope.h"
 #include "common/waiters.h"
 
-#define BLOCK (256 * 1024)
-#define LARGE_PIPE (1024 * 1024)
-#define BUDGET (1024 * 1024) /* bytes taken from one pipe before others get their turn */
-
-static void shut(struct run_pipe *pipe)
+static struct run *run_of(struct output_pipe *pipe, enum run_stream *ret_stream)
 {
-	if (pipe->source.fd < 0)
-		return;
-	loop_unwatch(pipe->run->runs->config.loop, &pipe->source);
-	close_fd(&pipe->source.fd);
-	if (pipe->run->pipes[0].source.fd < 0 && pipe->run->pipes[1].source.fd < 0)
-		run_output_settle(&pipe->run->output);
+	struct run_pipe *own = container_of(pipe, struct run_pipe, pipe);
+
+	*ret_stream = own == &own->run->pipes[RUN_STDOUT] ? RUN_STDOUT : RUN_STDERR;
+	return own->run;
 }
 
-/* One read's worth. The count; 0 when there is nothing now; -1 at the end of file. */
-static ssize_t take_some(struct run_pipe *pipe, enum run_stream stream)
+static void take(struct output_pipe *pipe, const void *data, size_t len)
 {
-	static char block[BLOCK]; /* one thread at a time is here */
-	struct run *run = pipe->run;
-	ssize_t n;
-	int r = 0;
+	enum run_stream stream;
+	struct run *run = run_of(pipe, &stream);
+	int r = run_output_add(&run->output, stream, data, len);
 
-	if (run_output_full(&run->output, stream)) {
-		n = splice(pipe->source.fd, NULL, run->runs->null_fd, NULL, LARGE_PIPE,
-			SPLICE_F_NONBLOCK);
-		if (n > 0)
-			run_output_drop(&run->output, stream, (uint64_t)n);
-	} else {
-		n = read(pipe->source.fd, block, sizeof(block));
-		if (n > 0)
-			r = run_output_add(&run->output, stream, block, (size_t)n);
-	}
 	if (r < 0)
 		runs_log(run->runs, "warning: output of %s is not kept: %s", run->id, strerror(-r));
-	if (n >= 65536 && !pipe->large) {
-		pipe->large = true;
-		fcntl(pipe->source.fd, F_SETPIPE_SZ, LARGE_PIPE);
-	}
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	return n > 0 ? n : -1;
 }
 
-static void drain(struct run_pipe *pipe, enum run_stream stream, size_t budget)
+static bool full(struct output_pipe *pipe)
 {
-	size_t taken = 0;
+	enum run_stream stream;
+	struct run *run = run_of(pipe, &stream);
 
-	while (pipe->source.fd >= 0 && taken < budget) {
-		ssize_t n = take_some(pipe, stream);
-
-		if (n < 0)
-			shut(pipe);
-		if (n <= 0)
-			break;
-		taken += (size_t)n;
-	}
-	if (taken)
-		waiters_wake(&pipe->run->grown);
+	return run_output_full(&run->output, stream);
 }
 
-static void on_stdout(struct loop_source *source, uint32_t events)
+static void dropped(struct output_pipe *pipe, uint64_t len)
 {
-	(void)events;
-	drain(container_of(source, struct run_pipe, source), RUN_STDOUT, BUDGET);
+	enum run_stream stream;
+	struct run *run = run_of(pipe, &stream);
+
+	run_output_drop(&run->output, stream, len);
 }
 
-static void on_stderr(struct loop_source *source, uint32_t events)
+static void drained(struct output_pipe *pipe)
 {
-	(void)events;
-	drain(container_of(source, struct run_pipe, source), RUN_STDERR, BUDGET);
+	waiters_wake(&container_of(pipe, struct run_pipe, pipe)->run->grown);
 }
+
+/* Once both are closed nothing is added any more. */
+static void closed(struct output_pipe *pipe)
+{
+	struct run *run = container_of(pipe, struct run_pipe, pipe)->run;
+
+	if (run->pipes[0].pipe.source.fd < 0 && run->pipes[1].pipe.source.fd < 0)
+		run_output_settle(&run->output);
+}
+
+static const struct output_pipe_ops pipe_ops = {.take = take,
+	.full = full,
+	.dropped = dropped,
+	.drained = drained,
+	.closed = closed};
 
 void run_pipes_drain(struct run *run)
 {
-	for (int i = 0; i < 2; i++) {
-		int held = 0;
-
-		if (run->pipes[i].source.fd >= 0 &&
-			ioctl(run->pipes[i].source.fd, FIONREAD, &held) == 0 && held > 0)
-			drain(&run->pipes[i], i, (size_t)held);
-	}
+	output_pipe_drain(&run->pipes[RUN_STDOUT].pipe);
+	output_pipe_drain(&run->pipes[RUN_STDERR].pipe);
 }
 
 void run_pipes_close(struct run *run)
 {
-	shut(&run->pipes[0]);
-	shut(&run->pipes[1]);
+	output_pipe_close(&run->pipes[RUN_STDOUT].pipe);
+	output_pipe_close(&run->pipes[RUN_STDERR].pipe);
 }
 
 static int open_one(struct run *run, enum run_stream stream, int *ret_command)
 {
-	struct run_pipe *pipe = &run->pipes[stream];
-	int fds[2], r;
-
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return -errno;
-	*pipe = (struct run_pipe){.run = run,
-		.source = {.fd = fds[0], .ready = stream == RUN_STDOUT ? on_stdout : on_stderr}};
-	*ret_command = fds[1];
-	r = fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0
-		    ? -errno
-		    : loop_watch(run->runs->config.loop, &pipe->source, EPOLLIN);
-	if (r < 0)
-		close_fd(&pipe->source.fd);
-	return r;
+	run->pipes[stream].run = run;
+	return output_pipe_open(&run->pipes[stream].pipe, run->runs->config.loop,
+		run->runs->null_fd, &pipe_ops, ret_command);
 }
 
 int run_pipes_open(struct run *run, int *ret_out, int *ret_err)

@@ -29,7 +29,7 @@ static int add_record(struct runs *runs, uint32_t number, const char *id, struct
 	run->runs = runs;
 	run->number = number;
 	run->result_size = -1;
-	run->pipes[0].source.fd = run->pipes[1].source.fd = run->in.fd = -1;
+	run->pipes[0].pipe.source.fd = run->pipes[1].pipe.source.fd = run->in.fd = -1;
 	list_init(&run->grown);
 	list_init(&run->ended);
 	list_init(&run->in_ready);
@@ -312,6 +312,8 @@ static void on_link(struct loop_source *source, uint32_t events)
 
 		if (run)
 			run_on_event(run, &event);
+		else if (runs->config.hooks.event)
+			runs->config.hooks.event(runs->config.hooks.arg, &event);
 	}
 	if (r == 0)
 		return;
@@ -320,6 +322,8 @@ static void on_link(struct loop_source *source, uint32_t events)
 	runs_log(runs, "the sandbox has died: no command can run until it is mounted again");
 	list_for_each_safe(item, spare, &runs->all)
 		run_on_sandbox_death(list_entry(item, struct run, link));
+	if (runs->config.hooks.sandbox_died)
+		runs->config.hooks.sandbox_died(runs->config.hooks.arg);
 }
 
 static int open_all(struct runs *runs, struct fail *f)

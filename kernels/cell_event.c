@@ -1,0 +1,210 @@
+// An execution's events: JSON lines in the order in which things happened.
+#include "kernels/cell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/json_out.h"
+#include "common/scope.h"
+#include "common/waiters.h"
+
+#define INLINE_MAX (64 * 1024) /* a result's text is in its event up to this size */
+
+static int open_file(struct cell *cell, int flags)
+{
+	char name[32];
+	int fd;
+
+	snprintf(name, sizeof(name), "%" PRIu32 ".events", cell->number);
+	fd = openat(cell->cells->dir_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+static void append(struct cell *cell, const struct buf *line, bool always)
+{
+	int fd = cell->events_fd;
+
+	if (line->error || (!always && cell->events_size + line->len > cell->cells->output_bytes)) {
+		cell->events_full = true;
+		return;
+	}
+	if (fd < 0)
+		fd = open_file(cell, O_CREAT);
+	if (fd < 0)
+		return;
+	ssize_t n = pwrite(fd, line->data, line->len, (off_t)cell->events_size);
+	if (n == (ssize_t)line->len)
+		cell->events_size += line->len;
+	if (cell_is_over(cell))
+		close(fd);
+	else
+		cell->events_fd = fd;
+	waiters_wake(&cell->grown);
+}
+
+static void begin(struct json_out *j, struct buf *to, const char *type)
+{
+	char iso[CLOCK_ISO_LEN];
+
+	clock_iso(clock_wall_usec(), iso);
+	json_out_begin(j, to);
+	json_out_object(j, NULL);
+	json_out_string(j, "type", type);
+	json_out_string(j, "time", iso);
+}
+
+static void finish(struct cell *cell, struct json_out *j, bool always)
+{
+	json_out_object_end(j);
+	buf_add_char(j->to, '\n');
+	append(cell, j->to, always);
+}
+
+/* How many bytes at the end are the beginning of a character that is not complete. */
+static size_t incomplete(const unsigned char *data, size_t len)
+{
+	for (size_t back = 1; back <= 3 && back <= len; back++) {
+		unsigned char c = data[len - back];
+
+		if ((c & 0xc0) == 0x80)
+			continue;
+		return (c >= 0xf0 && back < 4) || (c >= 0xe0 && back < 3) ||
+				       (c >= 0xc0 && back < 2)
+			       ? back
+			       : 0;
+	}
+	return 0;
+}
+
+static void output_line(
+	struct cell *cell, enum run_stream stream, const unsigned char *data, size_t len)
+{
+	struct buf line auto_buf = {0};
+	struct json_out j;
+
+	begin(&j, &line, stream == RUN_STDOUT ? "stdout" : "stderr");
+	if (!json_out_bytes(&j, "text", data, len))
+		json_out_base64(&j, "base64", data, len);
+	if (cell_is_over(cell))
+		json_out_bool(&j, "late", true);
+	finish(cell, &j, false);
+}
+
+void cell_event_output(struct cell *cell, enum run_stream stream, const void *data, size_t len)
+{
+	struct buf text auto_buf = {0};
+	size_t rest;
+
+	if (cell->events_full)
+		return;
+	buf_add(&text, cell->carry[stream], cell->carry_len[stream]);
+	buf_add(&text, data, len);
+	if (text.error)
+		return;
+	rest = incomplete((unsigned char *)text.data, text.len);
+	cell->carry_len[stream] = (uint8_t)rest;
+	memcpy(cell->carry[stream], text.data + text.len - rest, rest);
+	if (text.len > rest)
+		output_line(cell, stream, (unsigned char *)text.data, text.len - rest);
+}
+
+static void add_formats(struct json_out *j, const struct cell_result *result)
+{
+	json_out_array(j, "formats");
+	for (size_t i = 0; i < result->parts_len; i++)
+		json_out_string(j, NULL,
+			result->parts[i].format ? result->parts[i].format->key
+						: result->parts[i].mime);
+	json_out_array_end(j);
+}
+
+static void add_text(struct json_out *j, struct cell_result *result)
+{
+	static char block[INLINE_MAX]; /* one thread at a time is here */
+	int part = cell_result_part(result, &cell_formats[0]);
+	ssize_t n;
+
+	if (part < 0 || result->parts[part].size > INLINE_MAX)
+		return;
+	n = cell_result_read(result, (size_t)part, block, sizeof(block), 0);
+	if (n >= 0)
+		json_out_bytes(j, "text", block, (size_t)n);
+}
+
+void cell_event_result(struct cell *cell, const struct cell_result *result, const char *type)
+{
+	struct buf line auto_buf = {0};
+	struct json_out j;
+
+	begin(&j, &line, type);
+	json_out_uint(&j, "index", result->index);
+	json_out_bool(&j, "isMainResult", result->is_main);
+	add_formats(&j, result);
+	add_text(&j, (struct cell_result *)result);
+	finish(cell, &j, false);
+}
+
+void cell_event_clear(struct cell *cell)
+{
+	struct buf line auto_buf = {0};
+	struct json_out j;
+
+	begin(&j, &line, "clear");
+	finish(cell, &j, false);
+}
+
+void cell_event_error(struct cell *cell)
+{
+	struct buf line auto_buf = {0}, error auto_buf = {0};
+	struct json_out j;
+
+	if (cell_error_json(cell, &error) < 0)
+		return;
+	begin(&j, &line, "error");
+	json_out_raw(&j, "error", error.data, error.len - 1);
+	finish(cell, &j, true);
+}
+
+/* Part of a character that never came to its end is shown as what it is. */
+static void flush_carry(struct cell *cell)
+{
+	for (int stream = 0; stream < 2; stream++)
+		if (cell->carry_len[stream]) {
+			output_line(cell, stream, cell->carry[stream], cell->carry_len[stream]);
+			cell->carry_len[stream] = 0;
+		}
+}
+
+void cell_event_end(struct cell *cell)
+{
+	struct buf line auto_buf = {0};
+	struct json_out j;
+
+	flush_carry(cell);
+	begin(&j, &line, "end");
+	json_out_string(&j, "status", cell_status_name(cell));
+	json_out_uint(&j, "executionCount", cell->count);
+	json_out_uint(&j, "durationMs", cell->duration_usec / USEC_PER_MSEC);
+	finish(cell, &j, true);
+}
+
+ssize_t cell_events_read(struct cell *cell, void *data, size_t len, uint64_t off)
+{
+	int own auto_close = -1;
+	int fd = cell->events_fd;
+	ssize_t n;
+
+	if (off >= cell->events_size)
+		return 0;
+	if (len > cell->events_size - off)
+		len = (size_t)(cell->events_size - off);
+	if (fd < 0)
+		fd = own = open_file(cell, 0);
+	if (fd < 0)
+		return fd;
+	n = pread(fd, data, len, (off_t)off);
+	return n < 0 ? -errno : n;
+}

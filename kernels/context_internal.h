@@ -1,0 +1,47 @@
+// What the files of contexts share. For kernels/context*.c only.
+#pragma once
+
+#include "kernels/context.h"
+
+#define CONTEXTS_MAX 1000
+#define CONTEXT_KEEP_COUNT 500 /* executions of one context */
+#define CONTEXT_QUEUE_MAX 1000
+#define CONTEXT_KEEP_BYTES (512ULL * 1024 * 1024)
+
+struct contexts {
+	struct contexts_config config;
+	struct kernel_host host;
+	struct cells cells;
+	struct kernel_languages *languages; /* owned */
+	struct list all; /* of struct context.link */
+	unsigned count;
+	uint32_t next_number;
+	int null_fd; /* owned */
+	struct spare {
+		struct list link;
+		struct kernel *kernel; /* owned */
+	} spare_head; /* link is the list's head */
+};
+
+#define contexts_log(all, ...)                                                                     \
+	do {                                                                                       \
+		if ((all)->config.log)                                                             \
+			(all)->config.log((all)->config.arg, __VA_ARGS__);                         \
+	} while (0)
+
+/* context_run.c */
+
+/* Starts what can be started: a kernel for the queue, the next execution. */
+void context_pump(struct context *context);
+/* Lets go of the kernel and of what executes on it. */
+void context_drop_kernel(struct context *context, const char *reason);
+void context_prune(struct context *context);
+void context_on_limit(struct loop_timer *timer);
+
+/* context_spare.c: kernels that are held ready. */
+
+/* One that is held ready for the language, the caller's now; NULL: none. */
+struct kernel *contexts_take_spare(struct contexts *all, const struct kernel_language *language);
+/* Sees to it that one will be ready. */
+void contexts_want_spare(struct contexts *all, const struct kernel_language *language);
+void contexts_drop_spares(struct contexts *all);
