@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/scope.h"
 #include "fs/agent.h"
+#include "fs/drivers.h"
 #include "fs/event_log.h"
 #include "fs/files.h"
 #include "fs/mount.h"
@@ -76,7 +77,13 @@ static enum sandbox_net net_of(const struct config *c)
 static int start_sandbox(struct mount *m, struct fail *f)
 {
 	const struct config *c = m->config;
+	char *drivers auto_free = NULL;
+	int r = drivers_find(&drivers);
+
+	if (r < 0)
+		return fail_errno(f, r, "looking for the drivers");
 	const struct sandbox_config config = {
+		.drivers = drivers,
 		.name = m->name,
 		.state_path = m->state_path,
 		.state_fd = m->state_fd,

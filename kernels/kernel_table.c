@@ -21,7 +21,7 @@
 /* A new language is an entry here, or a [kernel NAME] section of the INI file. */
 const struct kernel_language kernel_table[] = {
 	{.name = "python",
-		.argv = ARGS("/usr/bin/python3", "-sBu", KERNEL_DRIVERS "/python/driver.py"),
+		.argv = ARGS("/usr/bin/python3", "-B", KERNEL_DRIVERS "/python/driver.py"),
 		.env = ARGS("MPLBACKEND=module://matplotlib_inline.backend_inline", "NO_COLOR=1"),
 		.cold = ARGS("PYTHON", "LD_", "OMP_", "OPENBLAS_", "MKL_", "MPL"),
 		.needs = NEEDS({"/usr/bin/python3", "python3"},

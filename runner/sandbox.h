@@ -27,6 +27,8 @@ struct sandbox_config {
 	const char *name; /* borrowed; also the host name inside, made fit for one */
 	const char *state_path; /* borrowed; for messages */
 	int state_fd; /* borrowed; the state directory, locked, mode 0700 */
+	const char *drivers; /* borrowed; a host directory that is let in, read-only, at
+				/opt/sandpit; NULL: none */
 	const char *rootfs; /* borrowed; NULL: the host's own system directories */
 	enum sandbox_net net;
 	struct sandbox_limits limits;

@@ -24,9 +24,10 @@ struct sandbox_layer {
 	bool others; /* what others may not read on the host stays closed to the sandbox's root */
 	int lower_fd; /* root: a detached mount with ids mapped; -1: the path is used */
 	int host_fd, upper_fd, work_fd; /* opened by the child, while it has the daemon's ids */
+	bool plain; /* no overlay: mounted as it is, read-only, without directories of its own */
 };
 
-#define SANDBOX_LAYERS_MAX 16
+#define SANDBOX_LAYERS_MAX 17
 
 /* Made by the daemon, read by the child that it clones. */
 struct sandbox_plan {

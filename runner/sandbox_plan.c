@@ -65,6 +65,15 @@ static struct sandbox_layer *add_layer(
 	return l;
 }
 
+/* What runs inside on the daemon's behalf: the drivers of code/ and browser/. */
+static void add_drivers(struct sandbox_plan *plan)
+{
+	if (!plan->config->drivers)
+		return;
+	add_layer(plan, plan->config->drivers, "opt/sandpit", NULL);
+	plan->layers[plan->layers_len - 1].plain = true;
+}
+
 static int choose_layers(struct sandbox_plan *plan, struct fail *f)
 {
 	const char *rootfs = plan->config->rootfs;
@@ -76,6 +85,7 @@ static int choose_layers(struct sandbox_plan *plan, struct fail *f)
 		if (!S_ISDIR(st.st_mode))
 			return fail_set(f, -ENOTDIR, "rootfs %s is no directory", rootfs);
 		add_layer(plan, rootfs, "", "root");
+		add_drivers(plan);
 		return 0;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(host_layers); i++) {
@@ -85,6 +95,7 @@ static int choose_layers(struct sandbox_plan *plan, struct fail *f)
 			plan, host_layers[i].host, host_layers[i].target, host_layers[i].name);
 		l->others = host_layers[i].others;
 	}
+	add_drivers(plan);
 	return 0;
 }
 
@@ -128,6 +139,8 @@ static int make_state(const struct sandbox_plan *plan, struct fail *f)
 		err = make_dir(plan, "layers", 0700, f);
 	for (size_t i = 0; i < plan->layers_len && err == 0; i++) {
 		const struct sandbox_layer *l = &plan->layers[i];
+		if (l->plain)
+			continue;
 		/* The upper directory's mode is the merged directory's. */
 		mode_t mode = stat(l->host, &st) == 0 ? st.st_mode & 0777 : 0755;
 		snprintf(path, sizeof(path), "layers/%s.up", l->name);

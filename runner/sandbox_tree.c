@@ -91,6 +91,8 @@ int sandbox_tree_open(struct sandbox_plan *plan, int *ret_root, int *ret_stage, 
 		l->host_fd = open(l->host, flags & ~O_NOFOLLOW);
 		if (l->host_fd < 0)
 			return fail_errno(f, -errno, "opening %s", l->host);
+		if (l->plain)
+			continue;
 		snprintf(path, sizeof(path), "layers/%s.up", l->name);
 		l->upper_fd = open(path, flags);
 		snprintf(path, sizeof(path), "layers/%s.wk", l->name);
@@ -200,16 +202,34 @@ static int mount_plain_root(int root_dir_fd, int *ret, struct fail *f)
 	return 0;
 }
 
+static int mount_plain(struct sandbox_layer *l, int *ret, struct fail *f)
+{
+	struct mount_attr attr = {
+		.attr_set = PLAIN_ATTRS | MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
+	auto_close int fd = take_fd(&l->lower_fd);
+
+	if (fd < 0)
+		fd = open_tree(l->host_fd, "",
+			AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (fd < 0)
+		return fail_errno(f, -errno, "taking %s as a part of the tree", l->host);
+	if (mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return fail_errno(f, -errno, "making %s read-only", l->host);
+	*ret = take_fd(&fd);
+	return 0;
+}
+
 static int attach_layer(
 	struct sandbox_plan *plan, struct sandbox_layer *l, int root_fd, struct fail *f)
 {
-	auto_close int overlay_fd = -1;
+	auto_close int mount_fd = -1;
 	auto_close int point_fd = -1;
 	int err = sandbox_tree_mount_point(root_fd, l->target, &point_fd, f);
 
 	if (err == 0)
-		err = mount_overlay(plan, l, &overlay_fd, f);
-	return err < 0 ? err : attach(overlay_fd, point_fd, f);
+		err = l->plain ? mount_plain(l, &mount_fd, f)
+			       : mount_overlay(plan, l, &mount_fd, f);
+	return err < 0 ? err : attach(mount_fd, point_fd, f);
 }
 
 int sandbox_tree_mount(
@@ -223,7 +243,7 @@ int sandbox_tree_mount(
 	 * lie in the host's part until the root changes. Each over what it is a copy of: a stack of them at "/" would survive the change of root,
 	 * and "/.." would lead there. */
 	for (size_t i = 0; i < plan->layers_len && err == 0; i++) {
-		if (plan->layers[i].lower_fd >= 0)
+		if (plan->layers[i].lower_fd >= 0 && !plan->layers[i].plain)
 			err = attach(plan->layers[i].lower_fd, plan->layers[i].host_fd, f);
 	}
 	if (err == 0 && !whole)

@@ -1,0 +1,168 @@
+"""The driver of Python: IPython's shell, told by frames on descriptor 3 what to execute."""
+
+import os
+import signal
+import sys
+
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import asyncio
+import base64
+import builtins
+import getpass
+import site
+
+import _sandpit_wire as wire
+import _sandpit_shell
+
+sys.path.pop(0)
+PRELOAD = ("numpy", "pandas", "matplotlib.pyplot", "matplotlib_inline.backend_inline")
+PENDING = "SANDPIT_PENDING"  # frames that were read before the driver started itself again
+
+
+class Driver:
+    def __init__(self):
+        pending = base64.b64decode(os.environ.pop(PENDING, ""))
+        self.again = bool(pending)
+        self.wire = wire.Wire(3, pending)
+        self.loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self.loop)
+        sys.stdin = open(os.devnull)
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(errors="replace", line_buffering=True)
+        self.streams = sys.stdout, sys.stderr
+        self.shell = _sandpit_shell.make(self.wire, self.loop)
+        self.pid = os.getpid()
+        builtins.input = self.ask
+        getpass.getpass = lambda prompt="Password: ", stream=None: self.ask(prompt, True)
+        self.installed = self.stamp()
+
+    @staticmethod
+    def stamp():
+        """What changes when a package is installed."""
+        marks = []
+        for path in [*site.getsitepackages(), "/usr/lib/python3/dist-packages"]:
+            try:
+                marks.append(os.stat(path).st_mtime_ns)
+            except OSError:
+                marks.append(0)
+        return marks
+
+    def ask(self, prompt="", password=False):
+        sys.stdout.write(str(prompt))
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.wire.send(wire.INPUT, self.shell.shown.execution,
+                       [("prompt", prompt)] + ([("password", "1")] if password else []))
+        while True:
+            frame = self.wire.receive()
+            if frame is None:
+                raise EOFError("the daemon has gone")
+            if frame[0] == wire.LINE:
+                lines = [value for name, value in frame[2] if name == "line"]
+                if not lines:
+                    raise EOFError("end of file when reading a line")
+                return lines[0].decode("utf-8", "replace")
+
+    def preload(self):
+        """While nothing is asked, gets ready what most cells import."""
+        for name in PRELOAD:
+            if self.wire.pending():
+                return
+            try:
+                __import__(name)
+            except Exception:
+                return
+
+    def set_up(self, fields):
+        if self.stamp() != self.installed and not self.again:
+            self.start_again(fields)
+        for name, value in fields:
+            value = os.fsdecode(value)
+            if name == "cwd":
+                try:
+                    os.chdir(value)
+                except OSError as error:
+                    print(f"{value}: {error.strerror}", file=sys.stderr)
+            elif name == "env":
+                key, _, value = value.partition("=")
+                os.environ[key] = value
+        if "TZ" in os.environ:
+            __import__("time").tzset()
+        sys.path.insert(0, "")
+
+    def start_again(self, fields):
+        """What is loaded may not be what is installed any more: begins anew with the same frames."""
+        head = wire.Wire.__new__(wire.Wire)
+        frames = bytearray()
+        head.socket = type("Into", (), {"sendall": staticmethod(frames.extend)})
+        head.send(wire.SETUP, 0, fields)
+        os.environ[PENDING] = base64.b64encode(bytes(frames + self.wire.data)).decode()
+        os.set_inheritable(3, True)
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+    def execute(self, execution, code):
+        shell = self.shell
+        shell.failed = False
+        shell.exit_code = None
+        shell.shown.begin(execution)
+        shell.execution_count = execution
+        try:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            try:
+                outcome = shell.run_cell(code, store_history=True)
+                error = outcome.error_before_exec or outcome.error_in_exec
+                if error and not shell.failed and not isinstance(error, SystemExit):
+                    shell.report(type(error), error, [f"{type(error).__name__}: {error}"])
+            finally:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+        except BaseException as error:  # an interrupt between the cell and here
+            if os.getpid() == self.pid and not shell.failed:
+                shell.report(type(error), error, [type(error).__name__])
+        self.flush()
+        if os.getpid() != self.pid:
+            os._exit(shell.exit_code or 0)  # a child of os.fork() that came to its end
+        if shell.exit_code:
+            sys.exit(shell.exit_code)
+        self.wire.send(wire.END, execution)
+        if shell.exit_code is not None:
+            sys.exit(0)
+
+    def flush(self):
+        for stream in (sys.stdout, sys.stderr, *self.streams):
+            try:
+                stream.flush()
+            except Exception:
+                pass
+
+    def wait(self):
+        """Until there is a frame; the event loop's own tasks go on meanwhile."""
+        if self.wire.data:
+            return
+        ready = self.loop.create_future()
+        self.loop.add_reader(3, lambda: ready.done() or ready.set_result(None))
+        try:
+            self.loop.run_until_complete(ready)
+        finally:
+            self.loop.remove_reader(3)
+
+    def run(self):
+        self.shell.run_cell("1", silent=True)  # the first one is slow
+        self.shell.user_ns.pop("_", None)
+        self.wire.send(wire.READY)
+        self.preload()
+        while True:
+            self.wait()
+            frame = self.wire.receive()
+            if frame is None:
+                return
+            kind, execution, fields = frame
+            if kind == wire.SETUP:
+                self.set_up(fields)
+            elif kind == wire.EXECUTE:
+                code = dict(fields).get("code", b"")
+                self.execute(execution, code.decode("utf-8", "replace"))
+
+
+Driver().run()
