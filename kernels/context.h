@@ -33,6 +33,7 @@ struct context {
 	struct kernel *kernel; /* owned; NULL: none */
 	bool died; /* the last one ended by itself or was killed */
 	bool lost; /* the next execution runs without what was remembered */
+	bool ending; /* the code has ended the kernel: its death is waited for */
 	bool asking; /* code waits for a line */
 	struct cell *current; /* in cells; executing */
 	struct list cells; /* of struct cell.link, oldest first; queued ones are the last */

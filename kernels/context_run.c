@@ -199,6 +199,17 @@ static void answer(struct context *context)
 	memmove(context->lines.data, context->lines.data + len, context->lines.len + 1);
 }
 
+static void finish(struct context *context, const struct kernel_frame *frame)
+{
+	struct kernel_field field;
+
+	end_current(context);
+	context->ending = kernel_wire_find(frame, "exit", &field);
+	if (context->ending)
+		loop_timer_set(context->all->config.loop, &context->limit,
+			clock_monotonic_usec() + GRACE_USEC);
+}
+
 static void on_frame(struct kernel *kernel, const struct kernel_frame *frame)
 {
 	struct context *context = kernel->owner;
@@ -218,7 +229,7 @@ static void on_frame(struct kernel *kernel, const struct kernel_frame *frame)
 	else if (frame->type == KERNEL_INPUT)
 		context->asking = true;
 	else if (frame->type == KERNEL_END)
-		end_current(context);
+		finish(context, frame);
 	else
 		r = -EPROTO;
 	if (r == -EPROTO)
@@ -252,7 +263,9 @@ static void on_dead(struct kernel *kernel, const struct kernel_death *death)
 	struct cell *cell = context->current;
 
 	context->kernel = NULL;
+	context->ending = false;
 	context->died = true;
+	loop_timer_cancel(context->all->config.loop, &context->limit);
 	context->lost = !death->start;
 	if (!cell && death->start)
 		cell = next_queued(context);
@@ -276,6 +289,7 @@ void context_drop_kernel(struct context *context, const char *reason)
 		return;
 	kernel_release(context->kernel);
 	context->kernel = NULL;
+	context->ending = false;
 	context->lost = true;
 	if (!cell)
 		return;
@@ -393,7 +407,7 @@ void context_pump(struct context *context)
 	struct fail f = {0};
 	int r;
 
-	while (!context->current && (cell = next_queued(context))) {
+	while (!context->current && !context->ending && (cell = next_queued(context))) {
 		r = context->kernel ? 0 : start_kernel(context, &f);
 		if (r == 0 && context->current)
 			return; /* on_ready() has come this way already */
@@ -451,6 +465,8 @@ void context_on_limit(struct loop_timer *timer)
 {
 	struct context *context = container_of(timer, struct context, limit);
 
+	if (context->ending)
+		kernel_kill(context->kernel, "it did not end by itself");
 	if (!context->current || !context->kernel)
 		return;
 	if (context->asking && !context->step) {

@@ -31,7 +31,7 @@ enum kernel_frame_type {
 	KERNEL_CLEAR = 19, /* @wait: when the next result comes */
 	KERNEL_ERROR = 20, /* name, value, traceback (once a part, in order) */
 	KERNEL_INPUT = 21, /* prompt, password */
-	KERNEL_END = 22, /* nothing */
+	KERNEL_END = 22, /* exit: the kernel ends now, as the code asked */
 	KERNEL_SYNC = 23, /* nothing: asks that output so far be filed */
 };
 

@@ -126,7 +126,7 @@ static _Noreturn void follow(struct bash *bash, uint32_t execution)
 		raise(WTERMSIG(status));
 	}
 	if (execution && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		driver_wire_note(KERNEL_END, execution);
+		driver_wire_exit(execution);
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 

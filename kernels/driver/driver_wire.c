@@ -67,6 +67,16 @@ int driver_wire_note(enum kernel_frame_type type, uint32_t execution)
 	return driver_wire_send(&frame);
 }
 
+int driver_wire_exit(uint32_t execution)
+{
+	struct buf frame = {0};
+	size_t start = kernel_wire_begin(&frame, KERNEL_END, execution);
+
+	kernel_wire_add(&frame, "exit", "1", 1);
+	kernel_wire_end(&frame, start);
+	return driver_wire_send(&frame);
+}
+
 int driver_wire_error(
 	uint32_t execution, const char *name, const char *value, const char *traceback)
 {

@@ -20,6 +20,9 @@ int driver_wire_send(struct buf *frame);
 /* One without fields. */
 int driver_wire_note(enum kernel_frame_type type, uint32_t execution);
 
+/* KERNEL_END of an execution that ended the kernel on purpose. */
+int driver_wire_exit(uint32_t execution);
+
 /* An error with its parts as text; NULL: none. */
 int driver_wire_error(
 	uint32_t execution, const char *name, const char *value, const char *traceback);

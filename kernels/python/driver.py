@@ -125,9 +125,10 @@ class Driver:
             os._exit(shell.exit_code or 0)  # a child of os.fork() that came to its end
         if shell.exit_code:
             sys.exit(shell.exit_code)
-        self.wire.send(wire.END, execution)
         if shell.exit_code is not None:
+            self.wire.send(wire.END, execution, [("exit", "1")])
             sys.exit(0)
+        self.wire.send(wire.END, execution)
 
     def flush(self):
         for stream in (sys.stdout, sys.stderr, *self.streams):

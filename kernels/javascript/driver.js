@@ -1,0 +1,266 @@
+// The driver of JavaScript and TypeScript: V8's own REPL mode in this process, told by frames on
+// descriptor 3 what to execute.
+'use strict';
+
+const fs = require('fs');
+const inspector = require('inspector');
+const path = require('path');
+const {Worker} = require('worker_threads');
+const {builtinModules} = require('module');
+const {KIND, send} = require('./wire');
+const {IMPORT, toScript, stripTypes} = require('./source');
+const {importer, requirer} = require('./modules');
+const show = require('./show');
+
+const typescript = process.argv[2] === 'typescript';
+const LINE_MAX = 1 << 20;
+// [0] what executes, 0: nothing; [1] the line for prompt(); [2] the answer to SYNC.
+const shared = new SharedArrayBuffer(12);
+const lineShared = new SharedArrayBuffer(LINE_MAX);
+const state = new Int32Array(shared);
+
+let current = null; // {execution, failed, stop}
+let sends = Promise.resolve(); // displays that are still being made
+
+const session = new inspector.Session();
+session.connect();
+
+const post = (method, parameters) => new Promise((resolve, reject) =>
+	session.post(method, parameters, (error, result) => error ? reject(error) : resolve(result)));
+
+class KeyboardInterrupt extends Error {
+	constructor() {
+		super('interrupted');
+		this.name = 'KeyboardInterrupt';
+		this.stack = 'KeyboardInterrupt: interrupted';
+	}
+}
+
+// A function of ours as the inspector knows it: through it values come out of the REPL as they are.
+let handle;
+let received;
+async function makeHandle() {
+	const name = `__sandpit_${Math.random().toString(36).slice(2)}`;
+	globalThis[name] = value => { received = value; };
+	handle = (await post('Runtime.evaluate', {expression: name})).result.objectId;
+	delete globalThis[name];
+}
+
+async function valueOf(remote) {
+	const argument = remote.objectId ? {objectId: remote.objectId} :
+		remote.unserializableValue ? {unserializableValue: remote.unserializableValue} :
+		{value: remote.value};
+	await post('Runtime.callFunctionOn', {
+		functionDeclaration: 'function(value) { this(value); }', objectId: handle,
+		arguments: [argument],
+	});
+	const value = received;
+	received = undefined;
+	if (remote.objectId)
+		await post('Runtime.releaseObject', {objectId: remote.objectId});
+	return value;
+}
+
+function cleanStack(stack) {
+	const lines = String(stack).split('\n');
+	const end = lines.findIndex(line => /^\s+at (Session\.post|new Promise|post) /.test(line) ||
+		/\(?(node:inspector|\/opt\/sandpit\/javascript\/)/.test(line));
+	return end < 0 ? lines : lines.slice(0, end);
+}
+
+function describe(error) {
+	if (!(error instanceof Error) && !(error && typeof error.stack === 'string'))
+		return {name: 'Error', value: show.text(error), traceback: [`Uncaught ${show.text(error)}`]};
+	let name, value, stack;
+	try {
+		name = String(error.name ?? 'Error');
+		value = String(error.message ?? '');
+		stack = cleanStack(error.stack ?? `${name}: ${value}`);
+	} catch {
+		return {name: 'Error', value: '<error cannot be shown>', traceback: []};
+	}
+	if (error.place) {
+		const {line, column, text} = error.place;
+		stack = [`cell:${line + 1}:${column + 1}`, text, ' '.repeat(column) + '^',
+			`${name}: ${value}`];
+	} else if (error.cause !== undefined) {
+		stack = [...stack, `  [cause]: ${show.text(error.cause)}`];
+	}
+	return {name, value, traceback: stack};
+}
+
+function fail(error) {
+	const {name, value, traceback} = describe(error);
+	current.failed = true;
+	send(KIND.ERROR, current.execution, [['name', name], ['value', value],
+		...traceback.map(line => ['traceback', line])]);
+}
+
+// Waits, without the event loop, until the text so far and the frames have their place.
+function sync() {
+	Atomics.store(state, 2, 0);
+	send(KIND.SYNC, current?.execution ?? 0);
+	Atomics.wait(state, 2, 0, 5000);
+}
+
+let displays = 0;
+function display(value, options = {}) {
+	const execution = current?.execution ?? 0;
+	const id = options.id ?? `display-${process.pid}-${++displays}`;
+	const put = kind => bundle => {
+		send(kind, execution, [['@id', id], ...show.fields(bundle)]);
+		sync();
+	};
+	const make = (kind, what) => {
+		if (show.isBundle(what))
+			return put(kind)(what);
+		sends = sends.then(() => show.bundleOf(what)).then(put(kind)).catch(fail);
+	};
+	make(options.update ? KIND.UPDATE : KIND.RESULT, value);
+	return {id, update: what => make(KIND.UPDATE, what)};
+}
+
+function mimeDisplay(mime) {
+	return (data, options) => display({[mime]: data}, options);
+}
+display.html = mimeDisplay('text/html');
+display.markdown = mimeDisplay('text/markdown');
+display.svg = mimeDisplay('image/svg+xml');
+display.latex = mimeDisplay('text/latex');
+display.json = mimeDisplay('application/json');
+display.png = mimeDisplay('image/png');
+display.jpeg = mimeDisplay('image/jpeg');
+display.clear = (wait = false) => {
+	send(KIND.CLEAR, current?.execution ?? 0, wait ? [['@wait', '1']] : []);
+	sync();
+};
+
+function prompt(question = '', standard = null) {
+	fs.writeSync(1, String(question));
+	Atomics.store(state, 1, 0);
+	send(KIND.INPUT, current?.execution ?? 0, [['prompt', String(question)]]);
+	while (Atomics.load(state, 1) === 0)
+		Atomics.wait(state, 1, 0);
+	const got = Atomics.load(state, 1);
+	if (got === -2)
+		throw new KeyboardInterrupt();
+	return got < 0 ? standard : Buffer.from(new Uint8Array(lineShared, 0, got - 1)).toString();
+}
+
+function define(name, value) {
+	Object.defineProperty(globalThis, name,
+		{value, writable: true, configurable: true, enumerable: false});
+}
+
+function lend(name) {
+	Object.defineProperty(globalThis, name, {
+		get: () => require(name), set: value => define(name, value),
+		configurable: true, enumerable: false,
+	});
+}
+
+function defineGlobals() {
+	define(IMPORT, importer);
+	define('display', display);
+	define('prompt', prompt);
+	define('require', requirer());
+	for (const name of builtinModules)
+		if (/^[a-z]\w*$/.test(name) && !(name in globalThis))
+			lend(name);
+}
+
+async function evaluate(code, execution) {
+	let script = typescript ? stripTypes(code) : code;
+	script = toScript(script);
+	const interrupted = new Promise((resolve, reject) => { current.stop = reject; });
+	const outcome = await Promise.race([interrupted, post('Runtime.evaluate', {
+		expression: `${script}\n//# sourceURL=cell-${execution}`,
+		replMode: true, awaitPromise: true, userGesture: true,
+	})]);
+	if (!outcome.exceptionDetails)
+		return outcome.result.type === 'undefined' ? undefined : await valueOf(outcome.result);
+	const {exception, text, lineNumber, columnNumber} = outcome.exceptionDetails;
+	if (!exception)
+		throw /terminated/i.test(text ?? '') ? new KeyboardInterrupt() : new Error(text);
+	const error = await valueOf(exception);
+	const firstFrame = error instanceof SyntaxError && String(error.stack).includes('\n    at cell-');
+	if (error instanceof SyntaxError && !firstFrame && lineNumber >= 0)
+		error.place = {line: lineNumber, column: columnNumber,
+			text: code.split('\n')[lineNumber] ?? ''};
+	throw error;
+}
+
+async function execute(execution, code) {
+	current = {execution, failed: false, stop: () => {}};
+	Atomics.store(state, 0, execution);
+	try {
+		const value = await evaluate(code, execution);
+		await sends;
+		if (value !== undefined) {
+			const bundle = await show.bundleOf(value);
+			send(KIND.RESULT, execution, [['@main', '1'], ...show.fields(bundle)]);
+		}
+	} catch (error) {
+		const terminated = /execution was terminated|Session.*terminated/i.test(error?.message ?? '');
+		fail(terminated ? new KeyboardInterrupt() : error);
+	}
+	Atomics.store(state, 0, 0);
+	current = null;
+	send(KIND.END, execution);
+}
+
+function setUp(fields) {
+	for (const [name, value] of fields) {
+		const text = value.toString();
+		if (name === 'cwd') {
+			try {
+				process.chdir(text);
+			} catch (error) {
+				fs.writeSync(2, `${text}: ${error.message}\n`);
+			}
+		} else if (name === 'env') {
+			const at = text.indexOf('=');
+			process.env[text.slice(0, at)] = text.slice(at + 1);
+		}
+	}
+	define('require', requirer());
+}
+
+function onFrame({kind, execution, fields, ended}) {
+	if (ended)
+		process.kill(process.pid, 'SIGKILL');
+	else if (kind === KIND.SETUP)
+		setUp(fields);
+	else if (kind === KIND.EXECUTE)
+		execute(execution, String(fields.find(([name]) => name === 'code')?.[1] ?? ''));
+	else if (kind === KIND.INTERRUPT && current?.execution === execution)
+		current.stop(new KeyboardInterrupt());
+}
+
+function lost(what) {
+	return error => {
+		const {traceback} = describe(error);
+		fs.writeSync(2, `${what} ${traceback.join('\n')}\n`);
+	};
+}
+
+process.on('SIGINT', () => {});
+process.on('uncaughtException', lost('Uncaught'));
+process.on('unhandledRejection', lost('Uncaught (in promise)'));
+process.on('exit', code => {
+	if (current && code === 0)
+		send(KIND.END, current.execution, [['exit', '1']]);
+});
+
+(async () => {
+	await makeHandle();
+	defineGlobals();
+	const listener = new Worker(path.join(__dirname, 'listener.js'),
+		{workerData: {state: shared, line: lineShared}});
+	listener.on('message', message => onFrame({...message,
+		fields: message.fields?.map(([name, value]) => [name, Buffer.from(value)])}));
+	listener.on('error', error => { lost('listener:')(error); process.exit(1); });
+	if (typescript)
+		stripTypes('let warm: number = 1;');
+	send(KIND.READY, 0);
+})();
