@@ -161,22 +161,32 @@ local({
 		k$send(17L, k$fields_of(value))
 	}
 
+	k$keep <- function(value) {
+		if (bindingIsLocked(".Last.value", baseenv())) unlockBinding(".Last.value", baseenv())
+		assign(".Last.value", value, envir = baseenv())
+	}
+
 	# Executing.
 
 	k$error <- function(name, value, calls) {
 		k$send(20L, c(list(list("name", name), list("value", value)),
 			lapply(calls, function(call) list("traceback", call))))
 	}
+	k$is_top <- function(call) identical(call, quote(eval(expression, globalenv()))) ||
+		identical(call[[1]], quote(parse))
 	k$trace <- function(calls) {
 		# What lies above the user's own calls is ours.
 		own <- which(vapply(calls, function(call) identical(call[[1]], quote(withVisible)), NA))
-		if (length(own)) calls <- calls[-seq_len(max(own) + 1L)]
+		if (length(own)) calls <- calls[-seq_len(max(own))]
+		top <- which(vapply(calls, k$is_top, NA))
+		if (length(top)) calls <- calls[-seq_len(max(top))]
 		text <- vapply(calls, function(call) paste(deparse(call, nlines = 1L), collapse = ""), "")
 		ours <- grepl("^(\\.handleSimpleError|h\\(simpleError|stop\\(|\\.signalSimple|\\(function \\(e)", text)
 		text[!ours]
 	}
 	k$fail <- function(e) {
 		call <- conditionCall(e)
+		if (!is.null(call) && k$is_top(call)) call <- NULL
 		message <- conditionMessage(e)
 		head <- if (is.null(call)) paste0("Error: ", message)
 			else paste0("Error in ", paste(deparse(call, nlines = 1L), collapse = ""), ": ", message)
@@ -185,6 +195,7 @@ local({
 		k$error(class(e)[1], message, c(head, calls))
 	}
 	k$run <- function(code) {
+		k$calls <- NULL
 		expressions <- parse(text = code, keep.source = FALSE, encoding = "UTF-8")
 		for (expression in expressions) {
 			k$calls <- NULL
@@ -193,13 +204,14 @@ local({
 				error = function(e) k$calls <- k$trace(sys.calls()),
 				warning = function(w) {
 					call <- conditionCall(w)
+					if (!is.null(call) && k$is_top(call)) call <- NULL
 					cat(if (is.null(call)) "Warning message:\n" else paste0("Warning message in ",
 						paste(deparse(call, nlines = 1L), collapse = ""), ":\n"),
 						conditionMessage(w), "\n", sep = "", file = stderr())
 					tryInvokeRestart("muffleWarning")
 				})
 			if (got$visible) {
-				assign(".Last.value", got$value, envir = baseenv())
+				k$keep(got$value)
 				k$show(got$value)
 			}
 			k$flush_plot()
@@ -229,11 +241,6 @@ local({
 		}
 		if (length(frame$fields)) k$text(frame$fields[[1]][[2]]) else ""
 	}
-	k$quit <- function(save = "no", status = 0, runLast = FALSE) {
-		if (status == 0) k$send(22L, list(list("exit", "1")))
-		flush(stdout())
-		base::quit("no", status, FALSE)
-	}
 	k$replace <- function(name, value, package) {
 		where <- as.environment(paste0("package:", package))
 		space <- if (package == "base") baseenv() else asNamespace(package)
@@ -261,9 +268,7 @@ local({
 
 	options(device = k$open, warn = 1, width = 120, crayon.enabled = FALSE, cli.num_colors = 1L,
 		jupyter.plot_mimetypes = NULL, menu.graphics = FALSE, browserNLdisabled = TRUE)
-	quitter <- k$quit
 	base_quit <- base::quit
-	environment(k$quit)$base_quit <- base_quit
 	k$quit <- function(save = "no", status = 0, runLast = FALSE) {
 		if (status == 0) k$send(22L, list(list("exit", "1")))
 		flush(stdout())
