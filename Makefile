@@ -62,7 +62,7 @@ $(DRIVERS)/r/wire.so: kernels/r/wire.c
 	$(CC) $(BASE_CFLAGS) -O2 -fPIC -shared -o $@ $<
 
 $(DRIVERS)/jupyter/jupyter-driver: $(wildcard kernels/jupyter/*.c) $(DRIVER_WIRE) common/json_in.c \
-		common/json_out.c common/fail.c $(wildcard kernels/driver/*.h kernels/jupyter/*.h)
+		common/json_out.c common/fail.c common/clock.c $(wildcard kernels/driver/*.h kernels/jupyter/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(BASE_CFLAGS) -O2 $(shell pkg-config --cflags json-c libzmq libcrypto) -o $@ \
 		$(filter %.c,$^) $(shell pkg-config --libs json-c libzmq libcrypto)

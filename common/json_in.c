@@ -88,6 +88,21 @@ int json_in_each(const struct json_object *object,
 	return 0;
 }
 
+const struct json_object *json_in_get(const struct json_object *object, const char *key)
+{
+	struct json_object *value = NULL;
+
+	if (json_object_get_type(object) == json_type_object)
+		json_object_object_get_ex((struct json_object *)object, key, &value);
+	return value;
+}
+
+const char *json_in_text(const struct json_object *value, size_t *ret_len)
+{
+	return json_object_to_json_string_length((struct json_object *)value,
+		JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, ret_len);
+}
+
 const char *json_in_string(const struct json_object *value, size_t *ret_len)
 {
 	struct json_object *mine = (struct json_object *)value;

@@ -31,6 +31,12 @@ enum json_in_type json_in_type(const struct json_object *value);
 int json_in_each(const struct json_object *object,
 	int (*each)(const char *key, const struct json_object *value, void *arg), void *arg);
 
+/* A member by name; NULL when there is none (or it is null, or object is no object). */
+const struct json_object *json_in_get(const struct json_object *object, const char *key);
+
+/* The value as JSON text; borrowed from it. */
+const char *json_in_text(const struct json_object *value, size_t *ret_len);
+
 /* The values; the caller has looked at the type. Strings are borrowed and may hold NUL bytes. */
 const char *json_in_string(const struct json_object *value, size_t *ret_len);
 bool json_in_bool(const struct json_object *value);

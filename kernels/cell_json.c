@@ -95,11 +95,16 @@ static int read_part(struct cell_result *result, size_t part, struct buf *to)
 }
 
 /* JSON of a kernel stands as it is when it is JSON, else as the text that it is. */
-static void add_json(struct json_out *j, const char *key, const struct buf *text)
+static void add_json(struct json_out *j, const char *key, struct buf *text)
 {
 	struct json_object *value auto_call(json_in_free) = NULL;
+	size_t len = text->len;
+	int r = buf_add_char(text, ' '); /* or a number at the end might go on */
 
-	if (json_in_parse(buf_text(text), text->len, &value, NULL) == 0)
+	if (r == 0)
+		r = json_in_parse(text->data, text->len, &value, NULL);
+	text->len = len;
+	if (r == 0)
 		json_out_raw(j, key, text->data, text->len);
 	else
 		json_out_bytes(j, key, buf_text(text), text->len);

@@ -361,8 +361,9 @@ static int start_kernel(struct context *context, struct fail *f)
 			on_ready(kernel);
 		return 0;
 	}
-	r = kernel_start(&all->host, context->language, context->env_pairs, "/", &context_ops,
-		context, &context->kernel, f);
+	r = kernel_start(&all->host, context->language, context->env_pairs,
+		sandbox_check_dir(all->config.sandbox, context->cwd) == 0 ? context->cwd : "/",
+		&context_ops, context, &context->kernel, f);
 	if (r < 0)
 		context->kernel = NULL;
 	return r;

@@ -150,6 +150,12 @@ static void handle(struct kernel *kernel, const struct kernel_frame *frame)
 {
 	if (frame->type == KERNEL_SYNC) {
 		answer_sync(kernel, frame->execution);
+	} else if (frame->type == KERNEL_ERROR && kernel->state == KERNEL_STARTING) {
+		struct kernel_field value = {.value = ""};
+
+		kernel_wire_find(frame, "value", &value);
+		snprintf(kernel->said, sizeof(kernel->said), "%.*s",
+			(int)(value.len < 199 ? value.len : 199), (const char *)value.value);
 	} else if (frame->type != KERNEL_READY) {
 		if (kernel->ops && kernel->state == KERNEL_IS_READY)
 			kernel->ops->frame(kernel, frame);
@@ -242,7 +248,9 @@ static void describe(struct kernel *kernel, int wait_status, struct kernel_death
 		ret->oom = usage.oom_kills > kernel->host->oom_seen;
 	if (ret->oom)
 		kernel->host->oom_seen = usage.oom_kills;
-	if (*kernel->broken)
+	if (*kernel->said && kernel->state == KERNEL_STARTING)
+		snprintf(ret->text, sizeof(ret->text), "%s", kernel->said);
+	else if (*kernel->broken)
 		snprintf(ret->text, sizeof(ret->text), "killed: %s", kernel->broken);
 	else if (ret->oom)
 		snprintf(ret->text, sizeof(ret->text), "out of memory");
@@ -253,16 +261,20 @@ static void describe(struct kernel *kernel, int wait_status, struct kernel_death
 	ret->exit_code = sig || *kernel->broken ? -1 : WEXITSTATUS(wait_status);
 }
 
-/* What it said before it died is taken in first. */
+/* What it said before it died. */
+static void read_last(struct kernel *kernel)
+{
+	while (kernel->source.fd >= 0 && kernel->ops && read_frames(kernel))
+		;
+	output_pipe_drain(&kernel->pipes[RUN_STDOUT].pipe);
+	output_pipe_drain(&kernel->pipes[RUN_STDERR].pipe);
+}
+
 static void die(struct kernel *kernel, struct kernel_death *death)
 {
 	const struct kernel_ops *ops;
 
 	death->start = kernel->state == KERNEL_STARTING;
-	while (kernel->source.fd >= 0 && kernel->ops && read_frames(kernel))
-		;
-	output_pipe_drain(&kernel->pipes[RUN_STDOUT].pipe);
-	output_pipe_drain(&kernel->pipes[RUN_STDERR].pipe);
 	kernel->state = KERNEL_DEAD;
 	close_all(kernel);
 	ops = kernel->ops;
@@ -293,8 +305,9 @@ void kernel_host_event(struct kernel_host *host, const struct sandbox_event *eve
 	if (!kernel || event->kind == SANDBOX_STARTED)
 		return;
 	if (event->kind == SANDBOX_ENDED) {
-		describe(kernel, event->wait_status, &death);
 		sandbox_kill(host->sandbox, kernel->id, SIGKILL, SANDBOX_TREE);
+		read_last(kernel);
+		describe(kernel, event->wait_status, &death);
 		die(kernel, &death);
 		return;
 	}
@@ -319,8 +332,10 @@ void kernel_host_died(struct kernel_host *host)
 		struct kernel_death death = {.text = "the sandbox has died", .exit_code = -1};
 
 		kernel->in_sandbox = false;
-		if (kernel->state != KERNEL_DEAD)
+		if (kernel->state != KERNEL_DEAD) {
+			read_last(kernel);
 			die(kernel, &death);
+		}
 		free_kernel(kernel);
 	}
 }

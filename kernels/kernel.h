@@ -70,6 +70,7 @@ struct kernel {
 		struct kernel *kernel;
 	} pipes[2];
 	struct loop_timer start_limit;
+	char said[200]; /* why it cannot start, by itself; empty: it did not say */
 	char broken[128]; /* why it was killed by us; empty: it was not */
 };
 

@@ -211,6 +211,7 @@ static int add_jupyter(struct kernel_languages *all, const char *name,
 		return r;
 	own->needs[0] = (struct kernel_need){JUPYTER_DRIVER, "sandpit's Jupyter driver"};
 	own->language.needs = own->needs;
+	own->language.interrupt_frame = true;
 	*ret = &own->language;
 	return 0;
 }
