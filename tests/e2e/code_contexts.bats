@@ -1,0 +1,150 @@
+# Contexts: settings, isolation, queue, restart, removal, limits.
+load ../lib/helper.bash
+load ../lib/code.bash
+
+@test "the five languages are there from the start, and start nothing by themselves" {
+	eq "$(ls "$D/code" | tr '\n' ' ')" "bash javascript python r typescript "
+	cat "$D"/code/*/status "$D"/code/*/info.json "$D"/code/*/in >/dev/null
+	eq "$(cat "$D"/code/*/status | sort -u)" new
+	eq "$(jq .counts.kernels "$D/status.json")" 0
+}
+
+@test "a context of one's own: made, set, used, removed" {
+	mkdir "$D/code/mine"
+	eq "$(cat "$D/code/mine/language")" python
+	echo bash >"$D/code/mine/language"
+	echo /tmp >"$D/code/mine/cwd"
+	printf 'A=it'\''s\nB=2 3\n' >"$D/code/mine/env"
+	prints_text mine 'pwd; echo "$A,$B"' $'/tmp\nit\'s,2 3'
+	eq "$(jq -r '.id, .language, .cwd, .executionCount' "$D/code/mine/info.json" | tr '\n' ' ')" "mine bash /tmp 1 "
+	match "$(jq -r .createdAt "$D/code/mine/info.json")" '^20..-'
+	run bash -c "echo r >'$D/code/mine/language'"
+	[[ $status -ne 0 ]]
+	has_text "$D/error" "the kernel has started"
+	rmdir "$D/code/mine"
+	gone "$D/code/mine"
+	eq "$(jq .counts.kernels "$D/status.json")" 0
+}
+
+@test "names that are none, and the standard contexts, are refused" {
+	eq "$(fsop mkdir "$D/code/.x" 2>&1 || true)" EINVAL
+	refute mkdir "$D/code/a b"
+	refute mkdir "$D/code/bash"
+	refute rmdir "$D/code/bash"
+	has_text "$D/error" "always exists"
+}
+
+@test "an unknown language is refused in the write" {
+	mkdir "$D/code/mine"
+	refute bash -c "echo cobol >'$D/code/mine/language'"
+	has_text "$D/error" 'no language "cobol"'
+	eq "$(cat "$D/code/mine/language")" python
+	refute bash -c "echo python >'$D/code/bash/language'"
+}
+
+@test "contexts are apart" {
+	mkdir "$D/code/one" "$D/code/two"
+	echo bash >"$D/code/one/language"
+	echo bash >"$D/code/two/language"
+	run_code one 'x=1'
+	prints_text two 'echo "${x-unset}"' unset
+	prints_text one 'echo $x' 1
+}
+
+@test "several writers queue, and the outputs are apart" {
+	run_code bash 'n=0'
+	for i in 1 2 3 4 5; do
+		start run_code bash 'n=$((n + 1)); echo "$n"; sleep 0.1'
+	done
+	wait_for file_is "$D/code/bash/out/6/status" ok
+	for i in 1 2 3 4 5; do
+		eq "$(cat "$D/code/bash/out/$((i + 1))/stdout")" "$i"
+	done
+}
+
+@test "start does not wait, wait and live do" {
+	exec {fd}<>"$D/code/bash/start"
+	echo 'echo one; sleep 0.5; echo two' >&"$fd"
+	read -r n <&"$fd"
+	exec {fd}>&-
+	eq "$n" 1
+	wait_for file_is "$D/code/bash/out/1/stdout" one
+	eq "$(cat "$D/code/bash/out/1/status")" running
+	wait_for context_is bash busy
+	eq "$(cat "$D/code/bash/out/1/live")" $'one\ntwo'
+	eq "$(cat "$D/code/bash/out/1/wait")" ok
+	wait_for context_is bash idle
+}
+
+@test "in.json takes a timeout and reads back as the result" {
+	exec {fd}<>"$D/code/bash/in.json"
+	echo '{"code": "echo hi", "timeout": 10}' >&"$fd"
+	result=$(head -n 1 <&"$fd")
+	exec {fd}>&-
+	eq "$(jq -r '.logs.stdout[0], .status, .executionCount, .language' <<<"$result" | tr '\n' ' ')" "hi ok 1 bash "
+	eq "$(jq -r .code "$D/code/bash/in.json")" "echo hi"
+	refute bash -c "echo '{\"code\": \"1\", \"nope\": 1}' >'$D/code/bash/in.json'"
+	has_text "$D/error" 'unknown key "nope"'
+	refute bash -c "echo '{\"timeout\": 1}' >'$D/code/bash/in.json'"
+	refute bash -c "echo '{\"code\": 5}' >'$D/code/bash/in.json'"
+}
+
+@test "the handle that wrote reads the execution number, a fresh one the source" {
+	exec {fd}<>"$D/code/bash/in"
+	echo 'true' >&"$fd"
+	eq "$(cat <&"$fd")" 1
+	exec {fd}>&-
+	eq "$(cat "$D/code/bash/in")" true
+}
+
+@test "restart forgets, and the next execution says so" {
+	run_code bash 'x=1'
+	echo 1 >"$D/code/bash/restart"
+	prints_text bash 'echo "${x-unset}"' unset
+	eq "$(field bash .restarted)" true
+	run_code bash 'true'
+	eq "$(field bash .restarted)" false
+}
+
+@test "rmdir while busy works, and its writer is let go" {
+	mkdir "$D/code/mine"
+	echo bash >"$D/code/mine/language"
+	new_mark
+	start run_code mine "sleep 9999.$MARK"
+	wait_for living "sleep 9999.$MARK"
+	rmdir "$D/code/mine"
+	wait_for not_living "sleep 9999.$MARK"
+	wait_for ended_pid "$PID"
+}
+
+@test "as many kernels as are allowed, and one more is told so" {
+	umount_sandbox
+	mount_sandbox -o kernels=2
+	for i in a b c; do
+		mkdir "$D/code/$i"
+		echo bash >"$D/code/$i/language"
+	done
+	run_code a true
+	run_code b true
+	refute fsop write "$D/code/c/in" true
+	has_text "$D/error" "2 kernels run already"
+	rmdir "$D/code/a"
+	prints_text c 'echo yes' yes
+}
+
+@test "an execution is removed with rmdir, and last is the newest" {
+	run_code bash 'echo 1'
+	run_code bash 'echo 2'
+	eq "$(readlink "$D/code/bash/out/last")" 2
+	rmdir "$D/code/bash/out/1"
+	eq "$(ls "$D/code/bash/out" | tr '\n' ' ')" "2 last "
+}
+
+@test "a language of the INI file" {
+	umount_sandbox
+	printf '[kernel shell2]\ncommand = /opt/sandpit/bash/bash-driver\nenv = GREETING=hello\n' >"$T/x.ini"
+	mount_sandbox -c "$T/x.ini"
+	mkdir "$D/code/mine"
+	echo shell2 >"$D/code/mine/language"
+	prints_text mine 'echo $GREETING' hello
+}

@@ -1,0 +1,87 @@
+# JavaScript and TypeScript as people write them.
+load ../lib/helper.bash
+load ../lib/code.bash
+
+@test "imports, static and dynamic, of built-in, local and installed modules" {
+	language javascript
+	mkdir -p "$D/files/workspace/node_modules/pack"
+	echo 'export const n = 3; export default "d"' >"$D/files/workspace/own.mjs"
+	echo '{"name": "pack", "exports": {"import": "./i.mjs"}}' >"$D/files/workspace/node_modules/pack/package.json"
+	echo 'export const packed = 4' >"$D/files/workspace/node_modules/pack/i.mjs"
+	run_code javascript 'import d, {n as three} from "./own.mjs"
+import * as path from "node:path"
+import {packed} from "pack"'
+	gives javascript '[d, three, path.basename("/a/b"), packed].join()' "'d,3,b,4'"
+	gives javascript '(await import("./own.mjs")).n' 3
+	gives javascript 'const {n} = await import("./own.mjs"); const q = require("fs"); typeof q.readFileSync' "'function'"
+}
+
+@test "errors: name, place and a stack of the code's own" {
+	language javascript
+	errs javascript 'let z = ;' SyntaxError "Unexpected token ';'"
+	match "$(of javascript error)" 'cell:1:9'
+	errs javascript 'function f() { throw new RangeError("deep") }
+f()' RangeError deep
+	match "$(of javascript error)" 'at f \(cell-2:1:22\)'
+	refute grep -q inspector "$D/code/javascript/out/last/error"
+	errs javascript 'throw 5' Error 5
+	errs javascript 'await Promise.reject(new TypeError("r"))' TypeError r
+	run_code javascript 'setTimeout(() => { throw new Error("later") }, 10); await new Promise(r => setTimeout(r, 60)); 1'
+	eq "$(status_of javascript)" ok
+	has_text "$D/code/javascript/out/last/stderr" "Error: later"
+}
+
+@test "results: objects, literals, what is shown besides" {
+	language javascript
+	gives javascript '{a: 1}' '{ a: 1 }'
+	eq "$(of javascript results/0.json)" '{"a":1}'
+	gives javascript 'new Map([[1, {a: 2}]])' 'Map(1) { 1 => { a: 2 } }'
+	gives javascript '10n' 10n
+	run_code javascript 'undefined'
+	eq "$(ls "$D/code/javascript/out/last/results")" ""
+	run_code javascript 'display.html("<b>x</b>"); const h = display({a: 1}); console.log("t"); 5'
+	eq "$(ls "$D/code/javascript/out/last/results" | tr '\n' ' ')" "0.html 1.json 1.txt 2.txt "
+	prints_text javascript 'console.log("o"); console.error("e"); require("child_process").execSync("echo c", {stdio: "inherit"}); undefined' $'o\nc'
+	eq "$(of javascript stderr)" e
+}
+
+@test "what does not end is stopped and nothing is lost" {
+	language javascript
+	run_code javascript 'const keep = 1'
+	echo 1 >"$D/code/javascript/timeout"
+	for code in 'while (true) {}' 'while (true) { await 1 }' 'await new Promise(() => {})' \
+		'/^(a+)+$/.test("a".repeat(40) + "b")' '(function f() { f(); f() })()'; do
+		run_code javascript "try { $code } finally { }"
+		match "$(status_of javascript)" 'timeout|error'
+		gives javascript keep 1
+	done
+}
+
+@test "prompt, exit, crash" {
+	language javascript
+	start run_code javascript 'prompt("q ")'
+	wait_for context_is javascript input
+	echo yes >"$D/code/javascript/stdin"
+	wait "$PID"
+	eq "$(of javascript results/0.txt)" "'yes'"
+	run_code javascript 'process.exit(0)'
+	eq "$(status_of javascript)" ok
+	errs javascript 'console.log("b"); process.exit(3)' KernelDied 'exit 3'
+	eq "$(of javascript stdout)" b
+	errs javascript 'process.abort()' KernelDied 'signal 6 (SIGABRT)'
+	gives javascript 1 1
+}
+
+@test "TypeScript: types, enums, namespaces, persistent values, errors with their place" {
+	language typescript
+	gives typescript 'interface P { n: number }
+enum E { A, B = 5 }
+namespace N { export const x = 2 }
+class C { constructor(public v: number) {} }
+const p: P = {n: 4}; p.n + E.B + N.x + new C(1).v' 12
+	gives typescript 'const q: P = p; q.n' 4
+	errs typescript 'const q: number = ;' SyntaxError 'Expression expected.'
+	match "$(of typescript error)" 'cell:1:19'
+	gives typescript 'import {basename} from "path"; await Promise.resolve(basename("/x/y"))' "'y'"
+	gives typescript 'basename("/a/b")' "'b'"
+}
