@@ -1,4 +1,5 @@
 # bash.
+# runs-as: root user
 load ../lib/helper.bash
 load ../lib/code.bash
 

@@ -1,4 +1,5 @@
 # Contexts: settings, isolation, queue, restart, removal, limits.
+# runs-as: root user
 load ../lib/helper.bash
 load ../lib/code.bash
 

@@ -1,4 +1,5 @@
 # Kernels that end, hang, flood and lie.
+# runs-as: root user
 load ../lib/helper.bash
 load ../lib/code.bash
 

@@ -1,4 +1,5 @@
 # Source and input of every kind, good and bad.
+# runs-as: root user
 load ../lib/helper.bash
 load ../lib/code.bash
 

@@ -1,4 +1,5 @@
 # JavaScript and TypeScript as people write them.
+# runs-as: root user
 load ../lib/helper.bash
 load ../lib/code.bash
 

@@ -1,4 +1,5 @@
 # Jupyter kernels as they come from the distribution.
+# runs-as: root user
 load ../lib/helper.bash
 load ../lib/code.bash
 

@@ -1,4 +1,5 @@
 # Results: formats, displays that change, events.
+# runs-as: root user
 load ../lib/helper.bash
 load ../lib/code.bash
 

@@ -1,4 +1,5 @@
 # The examples of the code interpreter's own documentation.
+# runs-as: root user
 load ../lib/helper.bash
 load ../lib/code.bash
 
