@@ -41,6 +41,15 @@ def _is(obj, module, name):
     return kind is not None and isinstance(obj, kind)
 
 
+def flush():
+    """What was printed goes out before what is said next. The code may have closed its streams."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (ValueError, OSError, AttributeError):
+            pass
+
+
 class Formatter(DisplayFormatter):
     def format(self, obj, include=None, exclude=None):
         bundle, metadata = super().format(obj, include, exclude)
@@ -77,8 +86,7 @@ class Shown:
             if mark in self.figures:
                 return
             self.figures.add(mark)
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush()
         size, fields = 0, list(notes)
         for mime, data in bundle.items():
             data = _payload(mime, data)
@@ -101,8 +109,7 @@ class Shown:
                 return
 
     def clear(self, wait):
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush()
         self.wire.send(wire.CLEAR, self.execution, [("@wait", "1")] if wait else [])
         self.sync()
 
@@ -174,8 +181,7 @@ class Shell(InteractiveShell):
         self.report(etype, evalue, stb)
 
     def report(self, etype, evalue, lines):
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush()
         try:
             value = str(evalue)
         except BaseException:
@@ -188,7 +194,7 @@ class Shell(InteractiveShell):
     def system(self, command):
         """!command: with separate streams and no terminal."""
         import subprocess
-        sys.stdout.flush()
+        flush()
         command = self.var_expand(command, depth=1)
         self.user_ns["_exit_code"] = subprocess.call(command, shell=True,
                                                      executable=os.environ.get("SHELL"))

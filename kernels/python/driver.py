@@ -51,8 +51,7 @@ class Driver:
 
     def ask(self, prompt="", password=False):
         sys.stdout.write(str(prompt))
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _sandpit_shell.flush()
         self.wire.send(wire.INPUT, self.shell.shown.execution,
                        [("prompt", prompt)] + ([("password", "1")] if password else []))
         while True:
