@@ -40,12 +40,18 @@ FS_OBJ := $(FS_SRC:%.c=$(B)/obj/%.o)
 DRIVERS := $(B)/drivers
 DRIVER_WIRE := kernels/driver/driver_wire.c kernels/kernel_wire.c common/buf.c
 DRIVER_FILES := $(wildcard kernels/python/*.py kernels/javascript/*.js kernels/r/*.R kernels/bash/rc)
-NODE_MODULES := $(wildcard kernels/javascript/node_modules)
+NODE_MODULES := javascript/node_modules
 
 all: $(B)/sandpit drivers
 
+# The npm packages are there once `make deps` has fetched them; without, only javascript/ and
+# typescript/ do not work, and say so.
 drivers: $(DRIVERS)/bash/bash-driver $(DRIVERS)/r/wire.so $(DRIVERS)/jupyter/jupyter-driver \
-	$(DRIVER_FILES:kernels/%=$(DRIVERS)/%) $(NODE_MODULES:kernels/%=$(DRIVERS)/%)
+		$(DRIVER_FILES:kernels/%=$(DRIVERS)/%)
+	@if [ kernels/$(NODE_MODULES) -nt $(DRIVERS)/$(NODE_MODULES) ]; then \
+		rm -rf $(DRIVERS)/$(NODE_MODULES) && \
+		cp -R kernels/$(NODE_MODULES) $(DRIVERS)/$(NODE_MODULES); \
+	fi
 
 $(DRIVERS)/%: kernels/%
 	@mkdir -p $(@D)
@@ -91,9 +97,24 @@ DEPS := gcc make pkg-config libc6-dev libfuse3-dev libseccomp-dev libjson-c-dev 
 	bats libcmocka-dev clang libclang-rt-14-dev clang-format mandoc bubblewrap strace jq perl python3 nodejs git vim \
 	curl attr acl procps util-linux
 
-# Installs what is missing, as root or through sudo.
-deps:
-	@missing=; for package in $(DEPS); do \
+# For code/: libraries of the Jupyter driver, and the languages with what their users take for
+# granted. Large: about 700 MB with all that they need; CODE=no leaves the languages out.
+DEPS += libzmq3-dev libssl-dev
+CODE ?= yes
+DEPS_yes := python3-ipython python3-matplotlib-inline python3-numpy python3-pandas \
+	python3-matplotlib python3-pil python3-ipykernel python3-jupyter-client \
+	r-base-core r-cran-jsonlite r-cran-repr r-cran-lattice r-cran-irkernel
+
+# Installs what is missing, as root or through sudo; then the npm packages as they are pinned.
+deps: deps-debian
+	@if [ "$(CODE)" = yes ] && \
+		[ kernels/javascript/package-lock.json -nt kernels/$(NODE_MODULES)/.package-lock.json ]; then \
+		npm --prefix kernels/javascript ci --ignore-scripts --no-audit --no-fund; \
+	fi
+
+deps-debian:
+	@missing=; command -v npm >/dev/null || [ "$(CODE)" != yes ] || missing=" npm"; \
+	for package in $(DEPS) $(DEPS_$(CODE)); do \
 		dpkg-query -W -f '$${db:Status-Status}\n' $$package 2>/dev/null | grep -qx installed || \
 			missing="$$missing $$package"; \
 	done; \
@@ -113,7 +134,9 @@ MOUNT_HELPER := $(DESTDIR)/sbin/mount.fuse.sandpit
 SHARE := $(DESTDIR)$(PREFIX)/share
 COMPLETION := $(SHARE)/bash-completion/completions/sandpit
 
-install: $(B)/sandpit
+install: $(B)/sandpit drivers
+	install -d $(DESTDIR)$(PREFIX)/lib/sandpit
+	cp -R $(DRIVERS)/. $(DESTDIR)$(PREFIX)/lib/sandpit
 	install -D -m 755 $(B)/sandpit $(DESTDIR)$(PREFIX)/bin/sandpit
 	install -D -m 644 docs/sandpit.1 $(SHARE)/man/man1/sandpit.1
 	install -D -m 644 docs/sandpit.ini.5 $(SHARE)/man/man5/sandpit.ini.5
@@ -124,6 +147,7 @@ install: $(B)/sandpit
 	ln -sfn $(PREFIX)/bin/sandpit $(MOUNT_HELPER)
 
 uninstall:
+	rm -rf $(DESTDIR)$(PREFIX)/lib/sandpit
 	rm -f $(DESTDIR)$(PREFIX)/bin/sandpit $(SHARE)/man/man1/sandpit.1 \
 		$(SHARE)/man/man5/sandpit.ini.5 $(SHARE)/man/man7/sandpit.7 \
 		$(SHARE)/doc/sandpit/sandpit.ini $(COMPLETION) $(MOUNT_HELPER)
@@ -145,4 +169,4 @@ clean:
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
-.PHONY: all clean demo deps help install uninstall
+.PHONY: all clean demo deps deps-debian drivers help install uninstall

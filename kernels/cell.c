@@ -195,11 +195,20 @@ void cell_begin(struct cell *cell)
 	cell->started_mono_usec = clock_monotonic_usec();
 }
 
+/* There may be very many executions that are over: none keeps descriptors. */
+static void let_go(struct cell *cell)
+{
+	close_fd(&cell->events_fd);
+	run_output_close(&cell->output);
+}
+
 void cell_output(struct cell *cell, enum run_stream stream, const void *data, size_t len)
 {
 	run_output_add(&cell->output, stream, data, len);
 	cell_event_output(cell, stream, data, len);
 	cell->json_size = -1;
+	if (cell_is_over(cell))
+		let_go(cell);
 }
 
 void cell_output_dropped(struct cell *cell, enum run_stream stream, uint64_t len)
@@ -247,8 +256,7 @@ void cell_end(struct cell *cell, enum cell_status status)
 	if (cell->error_name)
 		cell_event_error(cell);
 	cell_event_end(cell);
-	close_fd(&cell->events_fd);
-	run_output_close(&cell->output);
+	let_go(cell);
 	waiters_wake(&cell->grown);
 	waiters_wake(&cell->ended);
 }

@@ -23,25 +23,20 @@ static int open_file(struct cell *cell, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+/* The descriptor is kept from the first event to the end; a late one opens the file for itself. */
 static void append(struct cell *cell, const struct buf *line, bool always)
 {
-	int fd = cell->events_fd;
-
 	if (line->error || (!always && cell->events_size + line->len > cell->cells->output_bytes)) {
 		cell->events_full = true;
 		return;
 	}
-	if (fd < 0)
-		fd = open_file(cell, O_CREAT);
-	if (fd < 0)
+	if (cell->events_fd < 0)
+		cell->events_fd = open_file(cell, O_CREAT);
+	if (cell->events_fd < 0)
 		return;
-	ssize_t n = pwrite(fd, line->data, line->len, (off_t)cell->events_size);
+	ssize_t n = pwrite(cell->events_fd, line->data, line->len, (off_t)cell->events_size);
 	if (n == (ssize_t)line->len)
 		cell->events_size += line->len;
-	if (cell_is_over(cell))
-		close(fd);
-	else
-		cell->events_fd = fd;
 	waiters_wake(&cell->grown);
 }
 

@@ -47,11 +47,8 @@ static void on_output(struct kernel *kernel, enum run_stream stream, const void 
 {
 	struct cell *cell = output_cell(kernel->owner);
 
-	if (!cell)
-		return;
-	cell_output(cell, stream, data, len);
-	if (cell_is_over(cell))
-		run_output_close(&cell->output);
+	if (cell)
+		cell_output(cell, stream, data, len);
 }
 
 static bool output_full(struct kernel *kernel, enum run_stream stream)

@@ -12,7 +12,7 @@ CFLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-
 	-fno-omit-frame-pointer
 
 # All but main, so that a test links what it needs.
-$(B)/sandpit.a: $(FS_OBJ) $(LIB_OBJ)
+$(B)/sandpit.a: $(FS_OBJ) $(LIB_OBJ) $(B)/obj/kernels/jupyter/jupyter_message.o
 	@rm -f $@
 	ar rcsT $@ $^
 
@@ -40,7 +40,7 @@ $(B)/tests/fuzz/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/sandpit.a
 
 .SECONDARY: $(UNIT_TESTS:$(B)/%=$(B)/obj/%.o)
 
-test-binaries: $(B)/sandpit $(TEST_HELPERS) $(UNIT_TESTS) $(FUZZ_REPLAYS)
+test-binaries: $(B)/sandpit drivers $(TEST_HELPERS) $(UNIT_TESTS) $(FUZZ_REPLAYS)
 
 test: deps check
 check: test-binaries ## all tests, without installing packages first
@@ -48,8 +48,9 @@ check: test-binaries ## all tests, without installing packages first
 unit: $(UNIT_TESTS) $(FUZZ_REPLAYS)
 	tests/run --only-unit $(if $(VARIANT),--variant $(VARIANT))
 
-bench: $(B)/sandpit $(BENCHES)
+bench: $(B)/sandpit drivers $(BENCHES)
 	tests/bench/bench $(BENCH_ARGS)
+	tests/bench/code $(BENCH_ARGS_CODE)
 
 # Each fuzz target for FUZZ_SECONDS; what it finds new goes to build/, never to the corpus.
 ifeq ($(VARIANT),fuzz)

@@ -139,7 +139,7 @@ def _bar(axes):
 
 def _pie(axes, wedges):
     return {"type": "pie", "title": _text(axes.get_title()), "elements": [
-        {"label": _label(wedge, ""), "angle": round(_number(wedge.theta2 - wedge.theta1), 8),
+        {"label": _label(wedge, ""), "angle": round(_number(wedge.theta2 - wedge.theta1), 4),
          "radius": _number(wedge.r)} for wedge in wedges]}
 
 

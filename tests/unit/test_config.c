@@ -342,9 +342,31 @@ static void test_help(void **state)
 	}
 }
 
+static void a_kernel_section_makes_a_language(void **state)
+{
+	static const char good[] = "[sandpit]\nname = a\n[kernel lua]\ncommand = lua /d.lua x\n"
+				   "ready = yes\nenv = A=1 B=2\n";
+	static const char *const bad[] = {"[kernel lua]\nready = yes\n",
+		"[kernel lua]\ncommand = \n", "[kernel lua]\ncommand = x\nready = maybe\n",
+		"[kernel lua]\ncommand = x\nnope = 1\n", "[kernel ../x]\ncommand = x\n"};
+	struct config c;
+
+	(void)state;
+	assert_string_equal(read_text(&c, good, strlen(good)), "");
+	assert_non_null(c.own_kernels);
+	assert_string_equal(c.own_kernels->name, "lua");
+	assert_string_equal(c.own_kernels->command, "lua /d.lua x");
+	assert_true(c.own_kernels->ready);
+	assert_false(c.own_kernels->interrupt_frame);
+	config_clear(&c);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_true(*read_text(&c, bad[i], strlen(bad[i])));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_kernel_section_makes_a_language),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_seconds),
