@@ -218,6 +218,8 @@ int cell_update_result(struct cell_result *result, const struct kernel_frame *fr
 	drop_parts(result);
 	r = fill(result, *frame);
 	cell_event_result(result->cell, result, "update");
+	if (cell_is_over(result->cell))
+		close_fd(&result->cell->events_fd);
 	return r;
 }
 

@@ -96,8 +96,11 @@ class Shown:
                 size -= len(data)
                 continue
             fields.append((mime, data))
-        self.wire.send(kind, self.execution, fields)
-        self.sync()
+        # A cell's own value comes last: there is nothing to keep in order with it.
+        is_main = bool(notes) and notes[0][0] == "@main"
+        self.wire.send(kind, self.execution, fields, hold=is_main)
+        if not is_main:
+            self.sync()
 
     def sync(self):
         """Waits until the text so far and the frame have their place, so that what is printed next

@@ -22,6 +22,7 @@ class Wire:
         self.socket = socket.socket(fileno=fd)
         os.set_inheritable(fd, False)
         self.data = bytearray(pending)
+        self.held = b""
 
     def fileno(self):
         return self.socket.fileno()
@@ -30,13 +31,17 @@ class Wire:
         """Whether receive() has something to work on."""
         return bool(self.data) or bool(select.select([self.socket], [], [], 0)[0])
 
-    def send(self, kind, execution=0, fields=()):
+    def send(self, kind, execution=0, fields=(), hold=False):
+        """hold: goes out with the next one, in one system call."""
         parts = []
         for name, value in fields:
             name, value = _bytes(name), _bytes(value)
             parts += (_FIELD.pack(len(name), len(value)), name, value)
         payload = b"".join(parts)
-        self.socket.sendall(_HEADER.pack(len(payload), kind, execution) + payload)
+        self.held += _HEADER.pack(len(payload), kind, execution) + payload
+        if not hold:
+            held, self.held = self.held, b""
+            self.socket.sendall(held)
 
     def receive(self):
         """The next frame as (kind, execution, [(name, value)]); None when the daemon has gone."""

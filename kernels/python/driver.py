@@ -95,6 +95,7 @@ class Driver:
         """What is loaded may not be what is installed any more: begins anew with the same frames."""
         head = wire.Wire.__new__(wire.Wire)
         frames = bytearray()
+        head.held = b""
         head.socket = type("Into", (), {"sendall": staticmethod(frames.extend)})
         head.send(wire.SETUP, 0, fields)
         os.environ[PENDING] = base64.b64encode(bytes(frames + self.wire.data)).decode()

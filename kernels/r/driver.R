@@ -282,6 +282,10 @@ local({
 	invisible(k$has("jsonlite"))
 	invisible(k$has("repr"))
 
+	# The first of each kind is slow.
+	invisible(try(k$fields_of(data.frame(a = 1)), silent = TRUE))
+	invisible(try(k$run("invisible(1)"), silent = TRUE))
+
 	.C("sandpit_idle", 1L)
 	k$send(16L, execution = 0L)
 	repeat {
