@@ -97,8 +97,8 @@ static int check_key(struct reading *reading, const char *section, const struct 
 	char words[160];
 
 	if (*section && strcmp(section, "sandpit") != 0) {
-		snprintf(words, sizeof(words), "unknown section [%.60s]; allowed: [sandpit], [kernel NAME]",
-			section);
+		snprintf(words, sizeof(words),
+			"unknown section [%.60s]; allowed: [sandpit], [kernel NAME]", section);
 		return refuse(reading, words);
 	}
 	if (!key)
@@ -128,9 +128,9 @@ static int take_key(void *arg, const char *section, const char *name, const char
 		return 0;
 	if (!strncmp(section, KERNEL_SECTION, strlen(KERNEL_SECTION))) {
 		where(reading, place, sizeof(place));
-		reading->error = config_kernel_set(reading->config,
-			section + strlen(KERNEL_SECTION), name, value ? value : "", place,
-			reading->fail);
+		reading->error =
+			config_kernel_set(reading->config, section + strlen(KERNEL_SECTION), name,
+				value ? value : "", place, reading->fail);
 		return reading->error == 0;
 	}
 	if (check_key(reading, section, config_key_find(name), value ? value : "") < 0)

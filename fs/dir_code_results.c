@@ -100,9 +100,8 @@ static int emit_result(const struct cell_result *result, synth_emit emit, void *
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < cell_formats_len; i++) {
-		const struct synth_node n = {.dir = &synth_result,
-			.object = result->number,
-			.slot = (unsigned)i + 1};
+		const struct synth_node n = {
+			.dir = &synth_result, .object = result->number, .slot = (unsigned)i + 1};
 		char name[48];
 
 		if (cell_result_part(result, &cell_formats[i]) < 0)
@@ -145,8 +144,7 @@ static int match(void *arg, const char *name, const struct synth_node *n)
 	return 1;
 }
 
-static int lookup_result(
-	struct mount *m, uint32_t object, const char *name, struct synth_node *ret)
+static int lookup_result(struct mount *m, uint32_t object, const char *name, struct synth_node *ret)
 {
 	struct wanted wanted = {.name = name, .ret = ret};
 	int r = list_results(m, object, match, &wanted);

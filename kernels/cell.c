@@ -169,8 +169,7 @@ int cell_code(struct cell *cell, struct buf *ret)
 	int r = buf_reserve(ret, want);
 
 	code_name(cell, name, sizeof(name));
-	int fd auto_close =
-		openat(cell->cells->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd auto_close = openat(cell->cells->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd < 0)
 		return -errno;
@@ -222,8 +221,8 @@ static char *copy(const char *text, size_t len)
 	return strndup(text, len < ERROR_MAX ? len : ERROR_MAX);
 }
 
-void cell_error(struct cell *cell, const char *name, size_t name_len, const char *value,
-	size_t value_len)
+void cell_error(
+	struct cell *cell, const char *name, size_t name_len, const char *value, size_t value_len)
 {
 	if (cell->error_name)
 		return;
@@ -250,9 +249,8 @@ void cell_end(struct cell *cell, enum cell_status status)
 {
 	cell->status = status;
 	cell->ended_usec = clock_wall_usec();
-	cell->duration_usec = cell->started_mono_usec
-				      ? clock_monotonic_usec() - cell->started_mono_usec
-				      : 0;
+	cell->duration_usec =
+		cell->started_mono_usec ? clock_monotonic_usec() - cell->started_mono_usec : 0;
 	if (cell->error_name)
 		cell_event_error(cell);
 	cell_event_end(cell);

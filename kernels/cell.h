@@ -128,8 +128,8 @@ void cell_output(struct cell *cell, enum run_stream stream, const void *data, si
 void cell_output_dropped(struct cell *cell, enum run_stream stream, uint64_t len);
 
 /* Records an error (the first one stays). Nothing needs to be NUL-terminated. */
-void cell_error(struct cell *cell, const char *name, size_t name_len, const char *value,
-	size_t value_len);
+void cell_error(
+	struct cell *cell, const char *name, size_t name_len, const char *value, size_t value_len);
 void cell_traceback(struct cell *cell, const char *text, size_t len);
 
 /* The last step; waiters are told. */

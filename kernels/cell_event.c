@@ -66,8 +66,7 @@ static size_t incomplete(const unsigned char *data, size_t len)
 
 		if ((c & 0xc0) == 0x80)
 			continue;
-		return (c >= 0xf0 && back < 4) || (c >= 0xe0 && back < 3) ||
-				       (c >= 0xc0 && back < 2)
+		return (c >= 0xf0 && back < 4) || (c >= 0xe0 && back < 3) || (c >= 0xc0 && back < 2)
 			       ? back
 			       : 0;
 	}

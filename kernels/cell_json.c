@@ -33,8 +33,8 @@ static int read_stream(struct cell *cell, enum run_stream stream, struct buf *to
 }
 
 /* The SDKs have a list of lines without their ends. */
-static int add_lines(struct json_out *j, struct cell *cell, enum run_stream stream,
-	const char *key, bool *ret_utf8)
+static int add_lines(struct json_out *j, struct cell *cell, enum run_stream stream, const char *key,
+	bool *ret_utf8)
 {
 	struct buf text auto_buf = {0};
 	int r = read_stream(cell, stream, &text);
@@ -84,8 +84,8 @@ static int read_part(struct cell_result *result, size_t part, struct buf *to)
 	int r = buf_reserve(to, want);
 
 	while (r == 0 && to->len < want) {
-		ssize_t n = cell_result_read(
-			result, part, to->data + to->len, want - to->len, to->len);
+		ssize_t n =
+			cell_result_read(result, part, to->data + to->len, want - to->len, to->len);
 
 		if (n <= 0)
 			return n < 0 ? (int)n : -EIO;

@@ -146,9 +146,9 @@ static int add_part(struct cell_result *result, const struct kernel_field *field
 		return 0;
 	if (!part->format)
 		part->mime = strndup(field->name, field->name_len);
-	r = part->format || part->mime ? write_part(result, result->parts_len, field->value,
-						 field->len)
-				       : -ENOMEM;
+	r = part->format || part->mime
+		    ? write_part(result, result->parts_len, field->value, field->len)
+		    : -ENOMEM;
 	if (r < 0) {
 		free(part->mime);
 		cell->results_dropped = true;

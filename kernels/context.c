@@ -91,11 +91,10 @@ int contexts_open(const struct contexts_config *config, struct contexts **ret, s
 	list_init(&all->all);
 	list_init(&all->spare_head.link);
 	all->null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	kernel_host_init(
-		&all->host, config->loop, config->sandbox, config->runs, all->null_fd);
-	r = all->null_fd < 0 ? -errno
-			     : cells_open(&all->cells, config->state_fd,
-				       config->config->output_bytes);
+	kernel_host_init(&all->host, config->loop, config->sandbox, config->runs, all->null_fd);
+	r = all->null_fd < 0
+		    ? -errno
+		    : cells_open(&all->cells, config->state_fd, config->config->output_bytes);
 	if (r < 0)
 		fail_errno(f, r, "%s/code", config->state_path);
 	if (r == 0)
@@ -227,8 +226,7 @@ int context_remove(struct context *context, struct fail *f)
 static int check_new(const struct context *context, struct fail *f)
 {
 	if (context->kernel || context->count)
-		return fail_set(
-			f, -EBUSY, "the kernel has started: this can be set only before");
+		return fail_set(f, -EBUSY, "the kernel has started: this can be set only before");
 	return 0;
 }
 
@@ -315,9 +313,8 @@ const char *context_status(const struct context *context)
 
 struct cell *context_newest(struct context *context)
 {
-	return list_empty(&context->cells)
-		       ? NULL
-		       : list_entry(context->cells.prev, struct cell, link);
+	return list_empty(&context->cells) ? NULL
+					   : list_entry(context->cells.prev, struct cell, link);
 }
 
 struct cell *context_cell(struct context *context, uint32_t count)

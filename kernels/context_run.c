@@ -76,8 +76,8 @@ static void output_drained(struct kernel *kernel)
 
 static uint64_t bytes_kept(const struct cell *cell)
 {
-	return cell->output.kept[RUN_STDOUT] + cell->output.kept[RUN_STDERR] +
-	       cell->results_bytes + cell->events_size + cell->code_len;
+	return cell->output.kept[RUN_STDOUT] + cell->output.kept[RUN_STDERR] + cell->results_bytes +
+	       cell->events_size + cell->code_len;
 }
 
 void context_prune(struct context *context)
@@ -270,8 +270,8 @@ static void on_dead(struct kernel *kernel, const struct kernel_death *death)
 		describe_death(context, cell, death);
 		end_cell(context, cell, cell->timed_out ? CELL_TIMEOUT : CELL_DIED);
 	} else {
-		contexts_log(context->all, "code/%s: the kernel ended: %s", context->name,
-			death->text);
+		contexts_log(
+			context->all, "code/%s: the kernel ended: %s", context->name, death->text);
 	}
 	context_pump(context);
 }
@@ -393,8 +393,7 @@ static void refuse(struct context *context, struct cell *cell, int err, const st
 {
 	struct kernel_death death = {.start = true};
 
-	snprintf(death.text, sizeof(death.text), "%.250s",
-		*f->text ? f->text : strerror(-err));
+	snprintf(death.text, sizeof(death.text), "%.250s", *f->text ? f->text : strerror(-err));
 	describe_death(context, cell, &death);
 	end_cell(context, cell, CELL_DIED);
 }
@@ -455,8 +454,8 @@ static void climb(struct context *context)
 			context->current->timed_out
 				? "it ran out of time and did not stop when interrupted"
 				: "it did not stop when interrupted");
-	loop_timer_set(context->all->config.loop, &context->limit,
-		clock_monotonic_usec() + GRACE_USEC);
+	loop_timer_set(
+		context->all->config.loop, &context->limit, clock_monotonic_usec() + GRACE_USEC);
 }
 
 void context_on_limit(struct loop_timer *timer)

@@ -96,8 +96,8 @@ void contexts_want_spare(struct contexts *all, const struct kernel_language *lan
 	spare = calloc(1, sizeof(*spare));
 	if (!spare)
 		return;
-	if (kernel_start(&all->host, language, NULL, "/", &spare_ops, spare, &spare->kernel,
-		    NULL) < 0)
+	if (kernel_start(&all->host, language, NULL, "/", &spare_ops, spare, &spare->kernel, NULL) <
+		0)
 		free(spare);
 	else
 		list_add_tail(&all->spare_head.link, &spare->link);

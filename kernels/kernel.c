@@ -79,8 +79,7 @@ static void dropped(struct output_pipe *pipe, uint64_t len)
 	struct kernel_pipe *own = container_of(pipe, struct kernel_pipe, pipe);
 
 	if (own->kernel->ops)
-		own->kernel->ops->output_dropped(
-			own->kernel, (int)(own - own->kernel->pipes), len);
+		own->kernel->ops->output_dropped(own->kernel, (int)(own - own->kernel->pipes), len);
 }
 
 static void drained(struct output_pipe *pipe)
@@ -243,8 +242,7 @@ static void describe(struct kernel *kernel, int wait_status, struct kernel_death
 	struct sandbox_usage usage = {0};
 	int sig = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 
-	if (sig == SIGKILL && !*kernel->broken &&
-		sandbox_usage(kernel->host->sandbox, &usage) == 0)
+	if (sig == SIGKILL && !*kernel->broken && sandbox_usage(kernel->host->sandbox, &usage) == 0)
 		ret->oom = usage.oom_kills > kernel->host->oom_seen;
 	if (ret->oom)
 		kernel->host->oom_seen = usage.oom_kills;
@@ -417,8 +415,8 @@ static int open_ends(struct kernel *kernel, struct ends *ends)
 	}
 	for (int i = 0; r == 0 && i < 2; i++) {
 		kernel->pipes[i].kernel = kernel;
-		r = output_pipe_open(&kernel->pipes[i].pipe, loop, kernel->host->null_fd,
-			&pipe_ops, i == 0 ? &ends->out : &ends->err);
+		r = output_pipe_open(&kernel->pipes[i].pipe, loop, kernel->host->null_fd, &pipe_ops,
+			i == 0 ? &ends->out : &ends->err);
 	}
 	return r;
 }
@@ -517,8 +515,7 @@ int kernel_start(struct kernel_host *host, const struct kernel_language *languag
 		return r;
 	}
 	kernel->in_sandbox = true;
-	loop_timer_set(
-		host->loop, &kernel->start_limit, clock_monotonic_usec() + START_LIMIT_USEC);
+	loop_timer_set(host->loop, &kernel->start_limit, clock_monotonic_usec() + START_LIMIT_USEC);
 	*ret = kernel;
 	return 0;
 }

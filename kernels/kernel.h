@@ -43,8 +43,7 @@ struct kernel_death {
 struct kernel_ops {
 	void (*ready)(struct kernel *kernel);
 	void (*frame)(struct kernel *kernel, const struct kernel_frame *frame);
-	void (*output)(
-		struct kernel *kernel, enum run_stream stream, const void *data, size_t len);
+	void (*output)(struct kernel *kernel, enum run_stream stream, const void *data, size_t len);
 	bool (*output_full)(struct kernel *kernel, enum run_stream stream);
 	void (*output_dropped)(struct kernel *kernel, enum run_stream stream, uint64_t len);
 	void (*output_drained)(struct kernel *kernel);

@@ -32,9 +32,8 @@ const struct kernel_language kernel_table[] = {
 		.argv = ARGS("node", KERNEL_DRIVERS "/javascript/driver.js", "javascript"),
 		.env = ARGS("NO_COLOR=1"),
 		.cold = ARGS("NODE_", "LD_", "UV_"),
-		.needs = NEEDS({NODE, "nodejs"},
-			{KERNEL_DRIVERS "/javascript/node_modules/acorn",
-				"sandpit's own npm packages (make deps)"}),
+		.needs = NEEDS({NODE, "nodejs"}, {KERNEL_DRIVERS "/javascript/node_modules/acorn",
+							 "sandpit's own npm packages (make deps)"}),
 		.standard = true,
 		.ready = true,
 		.interrupt_frame = true},
@@ -42,9 +41,9 @@ const struct kernel_language kernel_table[] = {
 		.argv = ARGS("node", KERNEL_DRIVERS "/javascript/driver.js", "typescript"),
 		.env = ARGS("NO_COLOR=1"),
 		.cold = ARGS("NODE_", "LD_", "UV_"),
-		.needs = NEEDS({NODE, "nodejs"},
-			{KERNEL_DRIVERS "/javascript/node_modules/typescript",
-				"sandpit's own npm packages (make deps)"}),
+		.needs = NEEDS(
+			{NODE, "nodejs"}, {KERNEL_DRIVERS "/javascript/node_modules/typescript",
+						  "sandpit's own npm packages (make deps)"}),
 		.standard = true,
 		.ready = true,
 		.interrupt_frame = true},
@@ -79,7 +78,8 @@ struct own {
 };
 
 struct kernel_languages {
-	struct own *own; /* owned list, of the configuration in the order of the file, then others */
+	struct own
+		*own; /* owned list, of the configuration in the order of the file, then others */
 };
 
 static void free_words(char **words)
@@ -128,8 +128,8 @@ static int split(const char *text, char ***ret)
 	return words ? 0 : -ENOMEM;
 }
 
-static int add(struct kernel_languages *all, const char *name, const char *command,
-	const char *env, struct own **ret)
+static int add(struct kernel_languages *all, const char *name, const char *command, const char *env,
+	struct own **ret)
 {
 	struct own *own = calloc(1, sizeof(*own)), **end = &all->own;
 	int r = own ? 0 : -ENOMEM;
@@ -191,7 +191,8 @@ const struct kernel_language *kernel_languages_at(const struct kernel_languages 
 static bool is_plain(const char *name)
 {
 	return *name && *name != '.' && *name != '-' && strlen(name) <= 64 &&
-	       name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")] ==
+	       name[strspn(name,
+		       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")] ==
 		       '\0';
 }
 

@@ -30,8 +30,8 @@ static ssize_t take_some(struct output_pipe *pipe)
 	ssize_t n;
 
 	if (pipe->ops->full && pipe->ops->full(pipe)) {
-		n = splice(pipe->source.fd, NULL, pipe->null_fd, NULL, LARGE_PIPE,
-			SPLICE_F_NONBLOCK);
+		n = splice(
+			pipe->source.fd, NULL, pipe->null_fd, NULL, LARGE_PIPE, SPLICE_F_NONBLOCK);
 		if (n > 0)
 			pipe->ops->dropped(pipe, (uint64_t)n);
 	} else {

@@ -137,13 +137,12 @@ static void execute(struct bash *bash, const struct kernel_frame *frame)
 
 	kernel_wire_find(frame, "code", &code);
 	if (memchr(code.value, '\0', code.len)) {
-		driver_wire_error(frame->execution, "ValueError", "the source holds a NUL byte",
-			NULL);
+		driver_wire_error(
+			frame->execution, "ValueError", "the source holds a NUL byte", NULL);
 		driver_wire_note(KERNEL_END, frame->execution);
 		return;
 	}
-	if (evaluate(bash, code.value, code.len) < 0 ||
-		!wait_status(bash, status, sizeof(status)))
+	if (evaluate(bash, code.value, code.len) < 0 || !wait_status(bash, status, sizeof(status)))
 		follow(bash, frame->execution);
 	if (strcmp(status, "0") != 0) {
 		snprintf(words, sizeof(words), "ExitError: exit status %s", status);

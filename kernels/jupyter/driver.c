@@ -18,7 +18,8 @@
 #include "kernels/jupyter/jupyter_spec.h"
 
 #define GREETING_USEC (60 * USEC_PER_MSEC) /* until kernel_info is asked again */
-#define IDLE_USEC (2 * USEC_PER_SEC) /* how long after its reply a cell waits for the idle message */
+#define IDLE_USEC                                                                                  \
+	(2 * USEC_PER_SEC) /* how long after its reply a cell waits for the idle message */
 
 struct driver {
 	struct jupyter_client client;
@@ -197,8 +198,8 @@ static void on_error(struct driver *d, const struct jupyter_message *m)
 	add_plain(&frame, "name", text, len);
 	text = jupyter_message_string(m, "evalue", &len);
 	add_plain(&frame, "value", text, len);
-	for (size_t i = 0; lines && json_in_type(lines) == JSON_IN_ARRAY &&
-			   i < json_in_array_len(lines);
+	for (size_t i = 0;
+		lines && json_in_type(lines) == JSON_IN_ARRAY && i < json_in_array_len(lines);
 		i++) {
 		const struct json_object *line = json_in_array_at(lines, i);
 
@@ -238,8 +239,7 @@ static void on_iopub(struct driver *d, const struct jupyter_message *m)
 static void on_payload(struct driver *d, const struct json_object *payload)
 {
 	const struct json_object *source = json_in_get(payload, "source");
-	const struct json_object *text =
-		json_in_get(json_in_get(payload, "data"), "text/plain");
+	const struct json_object *text = json_in_get(json_in_get(payload, "data"), "text/plain");
 	struct buf plain auto_buf = {0};
 	size_t len;
 
@@ -330,8 +330,8 @@ static void execute(struct driver *d, const struct kernel_frame *frame)
 	json_out_object_end(&j);
 	d->execution = frame->execution;
 	d->replied = d->idle = d->failed = d->leaves = false;
-	jupyter_client_send(&d->client, JUPYTER_SHELL, "execute_request", buf_text(&content), NULL,
-		d->request);
+	jupyter_client_send(
+		&d->client, JUPYTER_SHELL, "execute_request", buf_text(&content), NULL, d->request);
 }
 
 static void interrupt(struct driver *d)
@@ -359,8 +359,8 @@ static void answer(struct driver *d, const struct kernel_frame *frame)
 	json_out_bytes(&j, "value", line.value, line.len);
 	json_out_string(&j, "status", "ok");
 	json_out_object_end(&j);
-	jupyter_client_send(&d->client, JUPYTER_STDIN, "input_reply", buf_text(&content),
-		d->question, NULL);
+	jupyter_client_send(
+		&d->client, JUPYTER_STDIN, "input_reply", buf_text(&content), d->question, NULL);
 	json_in_free(&d->question);
 }
 
@@ -407,8 +407,8 @@ static void greet(struct driver *d)
 		uint64_t start = clock_monotonic_usec();
 
 		d->replied = d->idle = false;
-		jupyter_client_send(&d->client, JUPYTER_SHELL, "kernel_info_request", "{}", NULL,
-			d->request);
+		jupyter_client_send(
+			&d->client, JUPYTER_SHELL, "kernel_info_request", "{}", NULL, d->request);
 		while (!(d->replied && d->idle)) {
 			uint64_t now = clock_monotonic_usec();
 

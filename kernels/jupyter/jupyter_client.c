@@ -75,8 +75,7 @@ static int open_socket(struct jupyter_client *client, enum jupyter_channel chann
 	const int zero = 0, first = 5, most = 20;
 	int64_t max = MESSAGE_MAX;
 	char address[128];
-	void *socket =
-		zmq_socket(client->zmq, channel == JUPYTER_IOPUB ? ZMQ_SUB : ZMQ_DEALER);
+	void *socket = zmq_socket(client->zmq, channel == JUPYTER_IOPUB ? ZMQ_SUB : ZMQ_DEALER);
 
 	if (!socket)
 		return -errno;
@@ -90,8 +89,7 @@ static int open_socket(struct jupyter_client *client, enum jupyter_channel chann
 	if (channel == JUPYTER_IOPUB)
 		zmq_setsockopt(socket, ZMQ_SUBSCRIBE, "", 0);
 	else /* the same on shell and stdin, or a question would go nowhere */
-		zmq_setsockopt(
-			socket, ZMQ_ROUTING_ID, client->session, strlen(client->session));
+		zmq_setsockopt(socket, ZMQ_ROUTING_ID, client->session, strlen(client->session));
 	snprintf(address, sizeof(address), "ipc://%s/s-%d", client->dir, (int)channel + 1);
 	return zmq_connect(socket, address) < 0 ? -errno : 0;
 }
@@ -149,8 +147,8 @@ static bool check(void *arg, const struct jupyter_part *four, const struct jupyt
 	return hex->len == 64 && CRYPTO_memcmp(hex->data, right, 64) == 0;
 }
 
-static void make_header(struct jupyter_client *client, const char *type, const char *id,
-	struct buf *to)
+static void make_header(
+	struct jupyter_client *client, const char *type, const char *id, struct buf *to)
 {
 	char iso[CLOCK_ISO_LEN];
 	struct json_out j;
@@ -192,8 +190,8 @@ int jupyter_client_send(struct jupyter_client *client, enum jupyter_channel chan
 	return 0;
 }
 
-int jupyter_client_receive(struct jupyter_client *client, enum jupyter_channel channel,
-	struct jupyter_message *ret)
+int jupyter_client_receive(
+	struct jupyter_client *client, enum jupyter_channel channel, struct jupyter_message *ret)
 {
 	zmq_msg_t messages[PARTS_MAX];
 	struct jupyter_part parts[PARTS_MAX];
@@ -234,8 +232,7 @@ int jupyter_client_wait(
 	for (int i = 0; i < JUPYTER_CHANNELS; i++)
 		items[i] = (zmq_pollitem_t){.socket = client->sockets[i], .events = ZMQ_POLLIN};
 	for (int i = 0; i < 2; i++)
-		items[JUPYTER_CHANNELS + i] =
-			(zmq_pollitem_t){.fd = fds[i], .events = ZMQ_POLLIN};
+		items[JUPYTER_CHANNELS + i] = (zmq_pollitem_t){.fd = fds[i], .events = ZMQ_POLLIN};
 	int r = zmq_poll(items, JUPYTER_CHANNELS + 2, timeout_msec);
 	for (int i = 0; i < 2; i++)
 		ready[i] = r > 0 && items[JUPYTER_CHANNELS + i].revents;

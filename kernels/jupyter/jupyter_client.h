@@ -32,8 +32,8 @@ int jupyter_client_send(struct jupyter_client *client, enum jupyter_channel chan
 	const char *type, const char *content, const struct json_object *parent, char *ret_id);
 
 /* One message if there is one: 1, 0, or a negative errno for what is not a message (skip it). */
-int jupyter_client_receive(struct jupyter_client *client, enum jupyter_channel channel,
-	struct jupyter_message *ret);
+int jupyter_client_receive(
+	struct jupyter_client *client, enum jupyter_channel channel, struct jupyter_message *ret);
 
 /* Waits until a channel or one of fds[2] has something, at most so long. Sets ready[2] for fds. */
 int jupyter_client_wait(

@@ -40,7 +40,8 @@ static void copy(const struct json_object *object, const char *key, char *ret, s
 }
 
 int jupyter_message_parse(const struct jupyter_part *parts, size_t len,
-	bool (*signature)(void *arg, const struct jupyter_part *four, const struct jupyter_part *hex),
+	bool (*signature)(
+		void *arg, const struct jupyter_part *four, const struct jupyter_part *hex),
 	void *arg, struct jupyter_message *ret)
 {
 	struct json_object *parent auto_call(json_in_free) = NULL;
@@ -77,8 +78,7 @@ const char *jupyter_message_string(
 
 	if (ret_len)
 		*ret_len = 0;
-	return value && json_in_type(value) == JSON_IN_STRING ? json_in_string(value, ret_len)
-							      : "";
+	return value && json_in_type(value) == JSON_IN_STRING ? json_in_string(value, ret_len) : "";
 }
 
 static int digit(char c)

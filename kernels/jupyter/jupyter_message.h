@@ -24,7 +24,8 @@ struct jupyter_message {
  * hex) says whether the signature of four parts is right; NULL: none is asked. -EPROTO: not a
  * message; -EBADMSG: the signature is wrong. */
 int jupyter_message_parse(const struct jupyter_part *parts, size_t len,
-	bool (*signature)(void *arg, const struct jupyter_part *four, const struct jupyter_part *hex),
+	bool (*signature)(
+		void *arg, const struct jupyter_part *four, const struct jupyter_part *hex),
 	void *arg, struct jupyter_message *ret);
 void jupyter_message_clear(struct jupyter_message *message);
 

@@ -105,13 +105,13 @@ static void all_is_in_the_document(void **state)
 	add(cell, "x/\"own\"", "o", NULL, KERNEL_RESULT);
 	cell_end(cell, CELL_OK);
 	object = document(cell);
-	assert_string_equal(text_of(json_in_get(json_in_get(object, "logs"), "stdout")),
-		"[\"a\",\"b\"]");
+	assert_string_equal(
+		text_of(json_in_get(json_in_get(object, "logs"), "stdout")), "[\"a\",\"b\"]");
 	assert_string_equal(
 		text_of(json_in_get(json_in_get(object, "logs"), "stderrBase64")), "\"/wo=\"");
 	const struct json_object *results = json_in_get(object, "results");
-	assert_string_equal(text_of(json_in_get(json_in_array_at(results, 1), "json")),
-		"{\"x\":1}");
+	assert_string_equal(
+		text_of(json_in_get(json_in_array_at(results, 1), "json")), "{\"x\":1}");
 	assert_string_equal(text_of(json_in_get(json_in_array_at(results, 2), "json")), "5");
 	assert_string_equal(
 		text_of(json_in_get(json_in_array_at(results, 3), "json")), "\"{\\\"forged\"");
@@ -166,8 +166,8 @@ static void the_first_error_stays(void **state)
 	cell_traceback(cell, "line 1", 6);
 	buf_reset(&text);
 	cell_error_json(cell, &text);
-	assert_string_equal(buf_text(&text),
-		"{\"name\":\"A\",\"value\":\"one\",\"traceback\":[\"line 1\"]}\n");
+	assert_string_equal(
+		buf_text(&text), "{\"name\":\"A\",\"value\":\"one\",\"traceback\":[\"line 1\"]}\n");
 }
 
 static void events_do_not_cut_characters(void **state)

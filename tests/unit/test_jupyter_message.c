@@ -78,8 +78,8 @@ static bool never(void *arg, const struct jupyter_part *four, const struct jupyt
 
 static void a_wrong_signature_is_told(void **state)
 {
-	const struct jupyter_part parts[] = {PART("<IDS|MSG>"), PART("00"), PART("{}"), PART("{}"),
-		PART("{}"), PART("{}")};
+	const struct jupyter_part parts[] = {
+		PART("<IDS|MSG>"), PART("00"), PART("{}"), PART("{}"), PART("{}"), PART("{}")};
 	struct jupyter_message m;
 
 	(void)state;
