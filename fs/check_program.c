@@ -82,7 +82,7 @@ int check_ask_program(const char *const argv[], char *line, size_t size)
 
 enum check_result check_python(struct buf *why)
 {
-	const char *const argv[] = {"python3", "-c",
+	const char *const argv[] = {"/usr/bin/python3", "-c",
 		"import sys,IPython;print('Python',sys.version.split()[0]+', IPython',"
 		"IPython.__version__)",
 		NULL};

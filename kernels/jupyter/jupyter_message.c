@@ -13,7 +13,7 @@
 /* Kernels send bytes that are not UTF-8: they become U+FFFD here, as nothing else can be meant. */
 static int parse(const struct jupyter_part *part, struct json_object **ret)
 {
-	struct buf text auto_buf = {0}, quoted auto_buf = {0};
+	struct buf quoted auto_buf = {0};
 	struct json_out j;
 	int r = json_in_parse(part->data, part->len, ret, NULL);
 
