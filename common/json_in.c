@@ -37,7 +37,8 @@ int json_in_parse(const char *text, size_t len, struct json_object **ret, struct
 	if (error != json_tokener_success)
 		return fail_set(f, -EINVAL, "not JSON: %s at byte %zu",
 			json_tokener_error_desc(error), end);
-	end += strspn(text + end, " \t\r\n");
+	while (end < len && text[end] && strchr(" \t\r\n", text[end]))
+		end++; /* the text need not be followed by a NUL */
 	if (end < len) {
 		json_object_put(object);
 		return fail_set(f, -EINVAL, "not JSON: more text after the value at byte %zu", end);
