@@ -48,7 +48,8 @@ all: $(B)/sandpit drivers
 # typescript/ do not work, and say so.
 drivers: $(DRIVERS)/bash/bash-driver $(DRIVERS)/r/wire.so $(DRIVERS)/jupyter/jupyter-driver \
 		$(DRIVER_FILES:kernels/%=$(DRIVERS)/%)
-	@if [ kernels/$(NODE_MODULES) -nt $(DRIVERS)/$(NODE_MODULES) ]; then \
+	@if [ -e kernels/$(NODE_MODULES) ] && { [ ! -e $(DRIVERS)/$(NODE_MODULES) ] || \
+		[ kernels/$(NODE_MODULES) -nt $(DRIVERS)/$(NODE_MODULES) ]; }; then \
 		rm -rf $(DRIVERS)/$(NODE_MODULES) && \
 		cp -R kernels/$(NODE_MODULES) $(DRIVERS)/$(NODE_MODULES); \
 	fi
@@ -107,8 +108,9 @@ DEPS_yes := python3-ipython python3-matplotlib-inline python3-numpy python3-pand
 
 # Installs what is missing, as root or through sudo; then the npm packages as they are pinned.
 deps: deps-debian
-	@if [ "$(CODE)" = yes ] && \
-		[ kernels/javascript/package-lock.json -nt kernels/$(NODE_MODULES)/.package-lock.json ]; then \
+	@lock=kernels/$(NODE_MODULES)/.package-lock.json; \
+	if [ "$(CODE)" = yes ] && { [ ! -e $$lock ] || \
+		[ kernels/javascript/package-lock.json -nt $$lock ]; }; then \
 		npm --prefix kernels/javascript ci --ignore-scripts --no-audit --no-fund; \
 	fi
 
