@@ -22,8 +22,7 @@ int readme_write(const struct mount *m, struct buf *ret)
 		"  echo 'sleep 60' > ctl/start      run in the background\n"
 		"  cat out/last/live                follow it to its end\n"
 		"  echo > out/last/kill             end it, and all that it started\n"
-		"  echo 'x = 6 * 7; x' > code/python/in     x is still there at the next request\n"
-		"  cat code/python/out/last/results/0.txt   42\n"
+		"  echo 'x = 6 * 7' > code/python/in  x is still there at the next request\n"
 		"  cat error                        why the last request failed\n\n");
 	add_files(ret, &synth_root);
 	buf_add_str(ret, "\nctl/\n");
@@ -33,8 +32,6 @@ int readme_write(const struct mount *m, struct buf *ret)
 	buf_add_str(ret,
 		"\ncode/NAME/: python, javascript, typescript, r, bash, and what mkdir makes\n");
 	add_files(ret, &synth_context);
-	buf_add_str(ret, "\ncode/NAME/out/N/, and out/last/\n");
-	add_files(ret, &synth_cell);
 	buf_add_str(ret, "\nMore: man 7 sandpit\n");
 	return ret->error;
 }
