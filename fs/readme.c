@@ -29,9 +29,6 @@ int readme_write(const struct mount *m, struct buf *ret)
 	add_files(ret, &synth_ctl);
 	buf_add_str(ret, "\nout/ID/, and out/last/\n");
 	add_files(ret, &synth_run);
-	buf_add_str(ret,
-		"\ncode/NAME/: python, javascript, typescript, r, bash, and what mkdir makes\n");
-	add_files(ret, &synth_context);
 	buf_add_str(ret, "\nMore: man 7 sandpit\n");
 	return ret->error;
 }
