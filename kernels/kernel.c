@@ -18,7 +18,7 @@
 #define SPAWN_BIT 0x80000000U /* tells kernels' spawn ids from runs' numbers */
 #define START_LIMIT_USEC (60 * USEC_PER_SEC)
 #define READ_SIZE (64 * 1024)
-#define CLOSED_GRACE_USEC (500 * USEC_PER_MSEC)
+#define CLOSED_GRACE_USEC (3 * USEC_PER_SEC)
 #define BUFFER_KEPT (1024 * 1024) /* a larger one is freed when it is empty */
 #define UNREAD_MAX (8 * 1024 * 1024) /* of answers that the driver does not take */
 

@@ -59,11 +59,8 @@ static void closed(struct output_pipe *pipe)
 		run_output_settle(&run->output);
 }
 
-static const struct output_pipe_ops pipe_ops = {.take = take,
-	.full = full,
-	.dropped = dropped,
-	.drained = drained,
-	.closed = closed};
+static const struct output_pipe_ops pipe_ops = {
+	.take = take, .full = full, .dropped = dropped, .drained = drained, .closed = closed};
 
 void run_pipes_drain(struct run *run)
 {

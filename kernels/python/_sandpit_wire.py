@@ -1,5 +1,6 @@
 """The framed protocol on descriptor 3 (docs/kernel-protocol.md)."""
 
+import atexit
 import os
 import select
 import socket
@@ -21,6 +22,8 @@ class Wire:
     def __init__(self, fd=3, pending=b""):
         self.socket = socket.socket(fileno=fd)
         os.set_inheritable(fd, False)
+        # Closed when the process has ended, not as the interpreter takes itself apart.
+        atexit.register(self.socket.detach)
         self.data = bytearray(pending)
         self.held = b""
 
