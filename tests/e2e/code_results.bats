@@ -87,7 +87,7 @@ plt.show()"
 	eq "$(chart 'f, (a, b) = plt.subplots(1, 2); a.plot([1, 2]); b.bar(["x"], [5]); f.suptitle("both")' '[.type, .title, [.elements[].type]]')" \
 		'["superchart","both",["line","bar"]]'
 	eq "$(chart 'import datetime; plt.plot([datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)], [1, 2])' '[.x_scale, .elements[0].points[0]]')" \
-		'["datetime",["2026-01-01T00:00:00",1]]'
+		'["datetime",["2026-01-01",1]]'
 }
 
 @test "data is JSON whatever the table holds" {
