@@ -23,7 +23,7 @@ struct sandbox_layer {
 	const char *name; /* of the layer's directories, layers/NAME.up and .wk */
 	bool others; /* what others may not read on the host stays closed to the sandbox's root */
 	int lower_fd; /* root: a detached mount with ids mapped; -1: the path is used */
-	int host_fd, upper_fd, work_fd; /* opened by the child, while it has the daemon's ids */
+	int upper_fd, work_fd; /* opened by the child */
 };
 
 #define SANDBOX_LAYERS_MAX 16

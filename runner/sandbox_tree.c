@@ -81,6 +81,15 @@ static int attach(int mount_fd, int target_fd, struct fail *f)
 	return 0;
 }
 
+/* In the host's part, which is gone when the root changes. A mount can be a lower layer, or take
+ * other mounts, only while it is attached. */
+static int attach_at(int mount_fd, const char *path, struct fail *f)
+{
+	if (move_mount(mount_fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return fail_errno(f, -errno, "attaching a mount at %s", path);
+	return 0;
+}
+
 int sandbox_tree_open(struct sandbox_plan *plan, int *ret_root, int *ret_stage, struct fail *f)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -88,9 +97,6 @@ int sandbox_tree_open(struct sandbox_plan *plan, int *ret_root, int *ret_stage, 
 
 	for (size_t i = 0; i < plan->layers_len; i++) {
 		struct sandbox_layer *l = &plan->layers[i];
-		l->host_fd = open(l->host, flags & ~O_NOFOLLOW);
-		if (l->host_fd < 0)
-			return fail_errno(f, -errno, "opening %s", l->host);
 		snprintf(path, sizeof(path), "layers/%s.up", l->name);
 		l->upper_fd = open(path, flags);
 		snprintf(path, sizeof(path), "layers/%s.wk", l->name);
@@ -109,8 +115,13 @@ static int mount_overlay(
 	const struct sandbox_plan *plan, struct sandbox_layer *l, int *ret, struct fail *f)
 {
 	char lower[32], upper[32], work[32];
-	int lower_fd = l->lower_fd >= 0 ? l->lower_fd : l->host_fd;
+	auto_close int own_lower_fd = -1;
+	int lower_fd = l->lower_fd;
 
+	if (lower_fd < 0)
+		lower_fd = own_lower_fd = open(l->host, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (lower_fd < 0)
+		return fail_errno(f, -errno, "opening %s", l->host);
 	snprintf(lower, sizeof(lower), "/proc/self/fd/%d", lower_fd);
 	snprintf(upper, sizeof(upper), "/proc/self/fd/%d", l->upper_fd);
 	snprintf(work, sizeof(work), "/proc/self/fd/%d", l->work_fd);
@@ -179,13 +190,6 @@ int sandbox_tree_mount_point(int root_fd, const char *path, int *ret, struct fai
 	return 0;
 }
 
-static int attach_at_root(int root_fd, struct fail *f)
-{
-	if (move_mount(root_fd, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return fail_errno(f, -errno, "attaching the tree");
-	return 0;
-}
-
 static int mount_plain_root(int root_dir_fd, int *ret, struct fail *f)
 {
 	struct mount_attr attr = {.attr_set = PLAIN_ATTRS, .propagation = MS_PRIVATE};
@@ -219,12 +223,11 @@ int sandbox_tree_mount(
 	bool whole = plan->config->rootfs != NULL;
 	int err = 0;
 
-	/* A mount can be a lower layer, or take other mounts, only while it is attached, so these
-	 * lie in the host's part until the root changes. Each over what it is a copy of: a stack of them at "/" would survive the change of root,
+	/* Each over what it is a copy of: a stack of them at "/" would survive the change of root,
 	 * and "/.." would lead there. */
 	for (size_t i = 0; i < plan->layers_len && err == 0; i++) {
 		if (plan->layers[i].lower_fd >= 0)
-			err = attach(plan->layers[i].lower_fd, plan->layers[i].host_fd, f);
+			err = attach_at(plan->layers[i].lower_fd, plan->layers[i].host, f);
 	}
 	if (err == 0 && !whole)
 		err = sandbox_etc_fill(root_dir_fd, stage_fd, plan, f);
@@ -232,7 +235,7 @@ int sandbox_tree_mount(
 		err = whole ? mount_overlay(plan, &plan->layers[0], &root_fd, f)
 			    : mount_plain_root(root_dir_fd, &root_fd, f);
 	if (err == 0)
-		err = attach_at_root(root_fd, f);
+		err = attach_at(root_fd, "/", f);
 	if (err == 0 && whole)
 		err = sandbox_etc_fill(root_fd, -1, plan, f);
 	for (size_t i = whole; i < plan->layers_len && err == 0; i++)
