@@ -58,6 +58,7 @@ static struct sandbox_layer *add_layer(
 		.target = target,
 		.name = name,
 		.lower_fd = -1,
+		.host_fd = -1,
 		.upper_fd = -1,
 		.work_fd = -1,
 	};
