@@ -28,7 +28,7 @@ const struct config_key config_keys[] = {
 		"hosts that net=proxy may reach"},
 	{"memory", CONFIG_BYTES, AT(memory), "0", NULL, MIB, SIZE_LIMIT, "no limit",
 		"memory of the whole sandbox"},
-	{"pids", CONFIG_COUNT, AT(pids), "4096", NULL, 8, 4194304, "no limit",
+	{"pids", CONFIG_COUNT, AT(pids), "2048", NULL, 8, 4194304, "no limit",
 		"processes and threads of the whole sandbox"},
 	{"cpus", CONFIG_REAL, AT(cpus), "0", NULL, 0, 4096, "no limit",
 		"processors that the sandbox may keep busy, such as 1.5"},

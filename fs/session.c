@@ -469,6 +469,20 @@ static void op_lseek(
 		fuse_reply_err(req, EINVAL);
 }
 
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+static void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file_info *fi)
+{
+	struct mount *m = mount_of(req);
+
+	if (refuse_in_trees(req, parent))
+		return;
+	if (files_owns(parent))
+		BY_FILES(m, files_tmpfile(files_of(m, parent), req, parent, mode, fi));
+	else
+		fuse_reply_err(req, EOPNOTSUPP);
+}
+#endif
+
 static const struct fuse_lowlevel_ops ops = {
 	.init = op_init,
 	.lookup = op_lookup,
@@ -506,6 +520,9 @@ static const struct fuse_lowlevel_ops ops = {
 	.fallocate = op_fallocate,
 	.copy_file_range = op_copy_file_range,
 	.lseek = op_lseek,
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+	.tmpfile = op_tmpfile,
+#endif
 };
 
 struct source {
