@@ -19,8 +19,11 @@ struct agent {
 	int socket; /* owned; -1: none */
 };
 
+enum question_kind { LOOK, WANTS_END, UNMOUNT };
+
 struct question {
-	pid_t pid; /* 0: unmount */
+	enum question_kind kind;
+	pid_t pid;
 	uint64_t ino;
 	char name[256];
 };
@@ -62,8 +65,10 @@ static void serve(const struct agent *agent)
 		int answer;
 
 		question.name[sizeof(question.name) - 1] = '\0';
-		if (question.pid)
+		if (question.kind == LOOK)
 			answer = (int)caller_look(question.pid, question.ino, question.name);
+		else if (question.kind == WANTS_END)
+			answer = caller_wants_end(question.pid);
 		else
 			answer = unmount(agent);
 		if (send(agent->socket, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
@@ -157,7 +162,7 @@ static int ask(struct agent *agent, const struct question *question, int fallbac
 
 enum caller_state agent_look(struct agent *agent, pid_t pid, uint64_t ino, const char *name)
 {
-	struct question question = {.pid = pid, .ino = ino};
+	struct question question = {.kind = LOOK, .pid = pid, .ino = ino};
 
 	if (pid <= 0)
 		return CALLER_LAST;
@@ -167,9 +172,16 @@ enum caller_state agent_look(struct agent *agent, pid_t pid, uint64_t ino, const
 	return (enum caller_state)ask(agent, &question, CALLER_LAST);
 }
 
+bool agent_wants_end(struct agent *agent, pid_t pid)
+{
+	struct question question = {.kind = WANTS_END, .pid = pid};
+
+	return agent->socket < 0 ? caller_wants_end(pid) : ask(agent, &question, true);
+}
+
 int agent_unmount(struct agent *agent)
 {
-	struct question question = {0};
+	struct question question = {.kind = UNMOUNT};
 
 	return agent->socket < 0 ? unmount(agent) : ask(agent, &question, -EIO);
 }

@@ -19,5 +19,8 @@ void agent_free(struct agent *agent);
 /* As caller_look(). */
 enum caller_state agent_look(struct agent *agent, pid_t pid, uint64_t ino, const char *name);
 
+/* As caller_wants_end(). */
+bool agent_wants_end(struct agent *agent, pid_t pid);
+
 /* Unmounts, at once from the tree of names and for good when the last user has left. */
 int agent_unmount(struct agent *agent);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,4 +137,27 @@ enum caller_state caller_look(pid_t pid, uint64_t ino, const char *name)
 		pid = process.parent;
 	}
 	return CALLER_LAST;
+}
+
+static uint64_t signal_set(const char *status, const char *key)
+{
+	const char *at = strstr(status, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 16) : 0;
+}
+
+bool caller_wants_end(pid_t pid)
+{
+	static const int telling[] = {
+		SIGCHLD, SIGWINCH, SIGURG, SIGIO, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+	char path[32], text[4096];
+	uint64_t pending;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (read_file(AT_FDCWD, path, text, sizeof(text)) < 0)
+		return true;
+	pending = signal_set(text, "\nSigPnd:") | signal_set(text, "\nShdPnd:");
+	for (size_t i = 0; i < ARRAY_LEN(telling); i++)
+		pending &= ~(1ULL << (telling[i] - 1));
+	return pending != 0;
 }

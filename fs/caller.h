@@ -2,6 +2,7 @@
 // writes to the same file, and whether it is dying of a signal. Read from /proc (proc(5)).
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -14,3 +15,8 @@ enum caller_state {
 /* Looks at the caller of a close. ino is the file's inode number in the mount, name its name. What
  * cannot be looked at counts as CALLER_LAST. */
 enum caller_state caller_look(pid_t pid, uint64_t ino, const char *name);
+
+/* Whether a signal waits for the process that means to end what it is doing: any but those that
+ * only tell something (a child's end, a window's size) or stop and continue. A process that cannot
+ * be looked at counts as one that wants to end. */
+bool caller_wants_end(pid_t pid);

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
+#include "fs/agent.h"
 #include "fs/mount.h"
+
+#define LOOK_USEC 100000
 
 static void on_wake(struct waiter *waiter)
 {
@@ -32,6 +35,24 @@ static void on_interrupt(fuse_req_t req, void *arg)
 		list_add_tail(&p->m->interrupted, &p->told);
 }
 
+/* The kernel interrupts for every signal, and only once. One that merely tells the caller something,
+ * as of a child's end, is no reason to give up; but one that is may follow, so look again. */
+static void tell(struct parked *p)
+{
+	if (!agent_wants_end(p->m->agent, p->pid)) {
+		loop_timer_set(p->m->loop, &p->look, clock_monotonic_usec() + LOOK_USEC);
+		return;
+	}
+	if (p->interrupted)
+		p->interrupted(p);
+	parked_reply(p, -EINTR);
+}
+
+static void on_look(struct loop_timer *timer)
+{
+	tell(container_of(timer, struct parked, look));
+}
+
 struct parked *parked_new(struct mount *m, fuse_req_t req, void *handle, struct list *waiters,
 	void (*retry)(struct parked *p, bool at_deadline))
 {
@@ -43,10 +64,12 @@ struct parked *parked_new(struct mount *m, fuse_req_t req, void *handle, struct 
 	}
 	p->m = m;
 	p->req = req;
+	p->pid = fuse_req_ctx(req)->pid;
 	p->handle = handle;
 	p->retry = retry;
 	p->waiter.wake = on_wake;
 	p->deadline.fire = on_deadline;
+	p->look.fire = on_look;
 	list_init(&p->waiter.link);
 	list_init(&p->told);
 	list_add_tail(&m->parked, &p->all);
@@ -73,6 +96,7 @@ static fuse_req_t unpark(struct parked *p)
 
 	fuse_req_interrupt_func(req, NULL, NULL);
 	loop_timer_cancel(p->m->loop, &p->deadline);
+	loop_timer_cancel(p->m->loop, &p->look);
 	list_remove(&p->waiter.link);
 	list_remove(&p->told);
 	list_remove(&p->all);
@@ -103,9 +127,8 @@ void parked_tell_interrupted(struct mount *m)
 	while (!list_empty(&m->interrupted)) {
 		struct parked *p = list_entry(m->interrupted.next, struct parked, told);
 
-		if (p->interrupted)
-			p->interrupted(p);
-		parked_reply(p, -EINTR);
+		list_remove(&p->told);
+		tell(p);
 	}
 }
 

@@ -18,8 +18,10 @@ struct parked {
 	struct list all; /* in mount.parked */
 	struct list told; /* in mount.interrupted */
 	struct loop_timer deadline;
+	struct loop_timer look; /* again whether the caller wants to end */
 	struct mount *m; /* borrowed */
-	fuse_req_t req; /* NULL once answered */
+	fuse_req_t req;
+	pid_t pid; /* the caller */
 	void *handle; /* the caller's, borrowed: lives as long as the request */
 	size_t size;
 	uint64_t off;

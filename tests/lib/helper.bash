@@ -171,6 +171,11 @@ strays() {
 }
 no_strays() { [[ -z $(strays) ]]; }
 
+# Mount point and type of each mount below DIR.
+mounts_below() {
+	awk -v t="$1/" 'index($5, t) == 1 { for (i = 7; $i != "-"; i++) ; print $5, $(i + 1) }' /proc/self/mountinfo
+}
+
 teardown() {
 	local failed=0 pid
 
@@ -181,13 +186,15 @@ teardown() {
 		kill -KILL "$pid" 2>/dev/null || true
 		wait "$pid" 2>/dev/null || true
 	done
-	while read -r mount_point; do
-		"$SANDPIT" umount "$mount_point" 3>&- || {
+	while read -r mount_point type; do
+		if [[ $type != fuse.sandpit ]]; then
+			umount "$mount_point"
+		elif ! "$SANDPIT" umount "$mount_point" 3>&-; then
 			echo "umount of $mount_point failed" >&2
 			failed=1
 			fusermount3 -u -z "$mount_point" 2>/dev/null || umount -l "$mount_point" || true
-		}
-	done < <(awk -v t="$T/" 'index($5, t) == 1 { print $5 }' /proc/self/mountinfo | sort -r)
+		fi
+	done < <(mounts_below "$T" | sort -r)
 	WAIT_SECONDS=5 wait_for no_strays || {
 		strays >&2
 		failed=1
