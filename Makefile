@@ -8,6 +8,7 @@ VERSION := 0.1.0
 VARIANT ?=
 B := build$(if $(VARIANT),/$(VARIANT))
 
+# libarchive and libcrypto are loaded when a checkpoint is made: only their headers are needed here.
 PKGS := fuse3 libseccomp json-c sqlite3 inih
 CFLAGS ?= -O2 -g
 CFLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
@@ -29,7 +30,7 @@ ALL_LIBS = $(PKG_LIBS) -pthread -lm
 # The init program is static, small and never instrumented: it runs inside every sandbox.
 INIT_CFLAGS := $(BASE_CFLAGS) -Os -g0 -static -ffunction-sections -fdata-sections -Wl,--gc-sections -MMD -MP
 
-LIB_SRC := $(wildcard common/*.c runner/*.c)
+LIB_SRC := $(wildcard common/*.c runner/*.c runner/checkpoint/*.c)
 FS_SRC := $(filter-out fs/main.c,$(wildcard fs/*.c))
 INIT_SRC := $(wildcard runner/init/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o) $(B)/obj/runner/init_image.o
@@ -57,7 +58,7 @@ include tests/tests.mk
 
 # Debian's packages: to build, to run, to test.
 DEPS := gcc make pkg-config libc6-dev libfuse3-dev libseccomp-dev libjson-c-dev libsqlite3-dev \
-	libinih-dev fuse3 uidmap passt slirp4netns \
+	libinih-dev libarchive-dev libssl-dev fuse3 uidmap passt slirp4netns \
 	bats libcmocka-dev clang libclang-rt-14-dev clang-format mandoc bubblewrap strace jq perl python3 nodejs git vim \
 	curl attr acl procps util-linux
 
