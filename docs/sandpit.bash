@@ -25,7 +25,7 @@ _sandpit() {
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W $'mount\numount\nrun\nlist\ncheck\n--help\n--version' \
+		mapfile -t COMPREPLY < <(compgen -W $'mount\numount\nrun\npersist\nrestore\nstore\nlist\ncheck\n--help\n--version' \
 			-- "$current")
 		return
 	fi

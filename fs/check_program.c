@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
+#include "runner/checkpoint/checkpoint.h"
 #include "fs/check.h"
 
 extern char **environ;
@@ -140,7 +141,11 @@ enum check_result check_browser(struct buf *why)
 
 enum check_result check_checkpoints(struct buf *why)
 {
-	buf_add_str(why, "this build has none");
+	struct fail f = {0};
+
+	if (checkpoint_check(&f) == 0)
+		return CHECK_OK;
+	buf_add_str(why, f.text);
 	return CHECK_MISSING;
 }
 

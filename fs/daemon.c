@@ -15,12 +15,16 @@
 #include "common/clock.h"
 #include "common/scope.h"
 #include "fs/agent.h"
+#include "fs/checkpoint_jobs.h"
+#include "fs/checkpoint_tree.h"
 #include "fs/event_log.h"
 #include "fs/files.h"
 #include "fs/mount.h"
 #include "fs/parked.h"
 #include "fs/scratch.h"
 #include "fs/session.h"
+#include "runner/checkpoint/checkpoint.h"
+#include "runner/checkpoint/checkpoint_view.h"
 #include "runner/sandbox.h"
 
 struct signals {
@@ -124,6 +128,7 @@ static int open_files(struct mount *m, struct fail *f)
 	const struct sandbox_ids *ids = sandbox_ids(m->sandbox);
 	const struct files_config config = {
 		.tree_fd = sandbox_tree_fd(m->sandbox),
+		.root_ino = FILES_ROOT,
 		.ids_base = ids->base,
 		.ids_len = ids->len,
 		.owner_uid = m->uid,
@@ -133,6 +138,25 @@ static int open_files(struct mount *m, struct fail *f)
 	};
 
 	return files_new(&config, &m->files, f);
+}
+
+/* What a crash left in the tree or in the store is removed. */
+static int open_checkpoints(struct mount *m, struct fail *f)
+{
+	int r = checkpoint_jobs_new(m, &m->checkpoints, f);
+
+	if (r == 0)
+		r = checkpoint_view_new(checkpoint_jobs_store_path(m->checkpoints),
+			checkpoint_jobs_project(m->checkpoints), &m->view);
+	if (r == 0)
+		r = checkpoint_tree_open(m, f);
+	if (r < 0)
+		return r;
+	r = checkpoint_restore_clean(sandbox_tree_fd(m->sandbox));
+	if (r < 0)
+		mount_log(m, "what an unfinished restore left cannot be removed: %s", strerror(-r));
+	checkpoint_jobs_collect(m->checkpoints, NULL);
+	return 0;
 }
 
 static void thread_start(void *arg)
@@ -164,7 +188,11 @@ static int start(struct mount *m, bool foreground, struct signals *signals, stru
 static void stop(struct mount *m, struct signals *signals)
 {
 	parked_reply_all(m, -ENOTCONN);
+	checkpoint_jobs_stop(m->checkpoints);
+	checkpoint_view_free(m->view);
+	checkpoint_jobs_free(m->checkpoints);
 	session_close(m);
+	checkpoint_tree_close(m);
 	if (m->runs)
 		runs_close(m->runs);
 	sandbox_free(m->sandbox);
@@ -193,11 +221,13 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 		.uid = getuid(),
 		.gid = getgid(),
 		.started_usec = clock_wall_usec(),
+		.trees_fd = -1,
 	};
 	struct signals signals = {.source.fd = -1};
 	int r;
 
 	list_init(&m.scratch);
+	list_init(&m.whole_dirs);
 	list_init(&m.parked);
 	list_init(&m.interrupted);
 	if (getrandom(&m.generation, sizeof(m.generation), 0) < 0)
@@ -209,6 +239,8 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 		r = open_runs(&m, f);
 	if (r == 0)
 		r = open_files(&m, f);
+	if (r == 0)
+		r = open_checkpoints(&m, f);
 	if (r == 0)
 		r = session_watch(&m, f);
 	if (r == 0) {

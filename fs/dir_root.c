@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/json_out.h"
 #include "common/scope.h"
+#include "fs/dir_checkpoint.h"
 #include "fs/event_log.h"
 #include "fs/mount.h"
 #include "fs/readme.h"
@@ -80,6 +81,20 @@ static const struct synth_file root_files[] = {
 		.help = "a directory a run, and `last`",
 		.type = SYNTH_DIRECTORY,
 		.child = &synth_out},
+	{.name = "checkpoint",
+		.help = "persist and restore a directory; reading tells how it went",
+		.mode = 0644,
+		.show = dir_checkpoint_show,
+		.control = &dir_checkpoint_control},
+	{.name = "checkpoint.plan",
+		.help = "write a path: what a persist of it would make",
+		.mode = 0644,
+		.show = dir_checkpoint_show_plan,
+		.control = &dir_checkpoint_plan_control},
+	{.name = "checkpoints",
+		.help = "what is stored, newest last",
+		.type = SYNTH_DIRECTORY,
+		.child = &synth_checkpoints},
 	{.name = "files", .help = "the sandbox's own file tree", .type = SYNTH_FILES_ROOT},
 };
 

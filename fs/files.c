@@ -11,8 +11,6 @@
 
 #include "common/scope.h"
 
-_Static_assert(FILES_ROOT == NODE_TABLE_ROOT, "the node table counts from files/");
-
 #define HELD_BLOCKS_MAX 2048 /* 1 MiB in st_blocks' unit */
 
 static const char *const reserved_names[] = {"proc", "sys", "dev"};
@@ -68,7 +66,8 @@ static int set_up(struct files *files, struct fail *f)
 	learn_file_system(files);
 	learn_devices(files);
 	files_key(files, &sx, &root);
-	r = node_table_new(files->config.tree_fd, &root, files->config.max_fds, &files->nodes);
+	r = node_table_new(files->config.tree_fd, &root, files->config.root_ino,
+		files->config.max_fds, &files->nodes);
 	return r < 0 ? fail_errno(f, r, "the table of nodes") : 0;
 }
 
@@ -270,12 +269,12 @@ void files_forget(struct files *files, fuse_ino_t ino, uint64_t nlookup)
 
 int files_root_entry(struct files *files, struct fuse_entry_param *ret)
 {
-	return enter_again(files, FILES_ROOT, ret);
+	return enter_again(files, files->config.root_ino, ret);
 }
 
 int files_root_attr(struct files *files, struct stat *ret)
 {
-	return files_stat(files, FILES_ROOT, ret);
+	return files_stat(files, files->config.root_ino, ret);
 }
 
 void files_statfs(struct files *files, fuse_req_t req, fuse_ino_t ino)

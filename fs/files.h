@@ -15,10 +15,14 @@
  * 63 set are synthetic and not ours. */
 #define FILES_ROOT 2
 
+/* The same code serves checkpoints/N/tree/, from a directory of its own: its ids count from here. */
+#define FILES_TREES_ROOT (1ULL << 62)
+
 struct files;
 
 struct files_config {
 	int tree_fd; /* borrowed; O_PATH of the tree */
+	uint64_t root_ino; /* FILES_ROOT or FILES_TREES_ROOT: the root's id */
 	uid_t ids_base; /* the daemon sees sandbox id n as ids_base + n */
 	uint32_t ids_len; /* how many ids are mapped */
 	uid_t owner_uid; /* who mounted it, on the host: sandbox uid 0 is shown as this... */
@@ -37,6 +41,12 @@ void files_free(struct files *files);
 static inline bool files_owns(fuse_ino_t ino)
 {
 	return ino >= FILES_ROOT && !(ino >> 63);
+}
+
+/* Whether it belongs to checkpoints/N/tree/, where nothing can be changed. */
+static inline bool files_is_in_trees(fuse_ino_t ino)
+{
+	return files_owns(ino) && ino >= FILES_TREES_ROOT;
 }
 
 /* The entry and attributes of files/ itself, for a lookup in the mount's root. 0 or -errno. */

@@ -5,7 +5,8 @@
 #include "common/scope.h"
 #include "fs/cmd.h"
 
-static const struct cmd *const verbs[] = {&cmd_mount, &cmd_umount, &cmd_run, &cmd_list, &cmd_check};
+static const struct cmd *const verbs[] = {&cmd_mount, &cmd_umount, &cmd_run, &cmd_persist,
+	&cmd_restore, &cmd_store, &cmd_list, &cmd_check};
 
 static int print_help(void)
 {

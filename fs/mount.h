@@ -17,6 +17,8 @@ struct files;
 struct event_log;
 struct agent;
 struct fuse_session;
+struct checkpoint_jobs;
+struct checkpoint_view;
 
 struct mount {
 	const struct config *config; /* borrowed */
@@ -32,6 +34,10 @@ struct mount {
 	struct sandbox *sandbox;
 	struct runs *runs;
 	struct files *files;
+	struct files *trees; /* checkpoints/N/tree/ */
+	int trees_fd; /* where those are, each by its archive's hash */
+	struct checkpoint_jobs *checkpoints;
+	struct checkpoint_view *view; /* what is stored of the project */
 	struct event_log *log;
 	struct agent *agent;
 	struct fuse_session *session;
@@ -45,6 +51,7 @@ struct mount {
 	uint16_t next_scratch;
 	uint16_t next_instance; /* of control file nodes */
 	struct list parked; /* requests that wait for an answer */
+	struct list whole_dirs; /* open directories of the kind that is removed as a whole */
 	struct list interrupted; /* those that were interrupted and must be told */
 };
 

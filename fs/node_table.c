@@ -312,9 +312,9 @@ void node_table_counts(struct node_table *t, uint64_t *ret_nodes, uint64_t *ret_
 	node_table_unlock(t);
 }
 
-static int add_root(struct node_table *t, int tree_fd, const struct node_key *key)
+static int add_root(struct node_table *t, int tree_fd, const struct node_key *key, uint64_t root_id)
 {
-	t->next_id = NODE_TABLE_ROOT;
+	t->next_id = root_id;
 	t->root = add_node(t, key);
 	if (!t->root)
 		return -ENOMEM;
@@ -324,8 +324,8 @@ static int add_root(struct node_table *t, int tree_fd, const struct node_key *ke
 	return 0;
 }
 
-int node_table_new(
-	int tree_fd, const struct node_key *root, unsigned max_fds, struct node_table **ret)
+int node_table_new(int tree_fd, const struct node_key *root, uint64_t root_id, unsigned max_fds,
+	struct node_table **ret)
 {
 	struct node_table *t = calloc(1, sizeof(*t));
 
@@ -338,7 +338,7 @@ int node_table_new(
 	t->max_fds = max_fds;
 	if (getrandom(&t->hash_seed, sizeof(t->hash_seed), GRND_NONBLOCK) < 0)
 		t->hash_seed = (uintptr_t)t;
-	if (add_root(t, tree_fd, root) < 0) {
+	if (add_root(t, tree_fd, root, root_id) < 0) {
 		node_table_free(t);
 		return -ENOMEM;
 	}

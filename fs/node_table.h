@@ -13,8 +13,6 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#define NODE_TABLE_ROOT 2 /* the id of the tree's root; the next are counted from here */
-
 struct node_table;
 struct node;
 
@@ -80,9 +78,10 @@ static inline void node_place_drop(struct node_place *place)
 
 bool node_key_same(const struct node_key *a, const struct node_key *b);
 
-/* A table with only the root. tree_fd is borrowed, O_PATH. -ENOMEM. */
-int node_table_new(
-	int tree_fd, const struct node_key *root, unsigned max_fds, struct node_table **ret);
+/* A table with only the root, whose id is root_id; the next are counted from there. tree_fd is
+ * borrowed, O_PATH. -ENOMEM. */
+int node_table_new(int tree_fd, const struct node_key *root, uint64_t root_id, unsigned max_fds,
+	struct node_table **ret);
 /* With all records and descriptors, handles included. Nobody may be in the table any more. */
 void node_table_free(struct node_table *t);
 void node_table_counts(struct node_table *t, uint64_t *ret_nodes, uint64_t *ret_fds);

@@ -22,6 +22,29 @@ static struct mount *mount_of(fuse_req_t req)
 	return fuse_req_userdata(req);
 }
 
+/* files/ and checkpoints/N/tree/ are served by the same code. */
+static struct files *files_of(struct mount *m, fuse_ino_t ino)
+{
+	return files_is_in_trees(ino) ? m->trees : m->files;
+}
+
+/* Answers a request that would change a checkpoint's content. */
+static bool refuse_in_trees(fuse_req_t req, fuse_ino_t ino)
+{
+	if (files_is_in_trees(ino))
+		fuse_reply_err(req, EROFS);
+	return files_is_in_trees(ino);
+}
+
+/* The same for what `rm -r` of a whole checkpoint does to its content on the way: see
+ * struct synth_dir. */
+static bool answer_removal_in_trees(fuse_req_t req, fuse_ino_t ino)
+{
+	if (files_is_in_trees(ino))
+		fuse_reply_err(req, synth_is_removing(mount_of(req), req) ? 0 : EROFS);
+	return files_is_in_trees(ino);
+}
+
 /* Serves files/ while another thread may lead. */
 #define BY_FILES(m, call)                                                                          \
 	do {                                                                                       \
@@ -53,7 +76,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct mount *m = mount_of(req);
 
 	if (files_owns(parent))
-		BY_FILES(m, files_lookup(m->files, req, parent, name));
+		BY_FILES(m, files_lookup(files_of(m, parent), req, parent, name));
 	else
 		synth_lookup(m, req, parent, name);
 }
@@ -61,7 +84,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 static void forget(struct mount *m, fuse_ino_t ino, uint64_t nlookup)
 {
 	if (files_owns(ino))
-		files_forget(m->files, ino, nlookup);
+		files_forget(files_of(m, ino), ino, nlookup);
 }
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
@@ -82,7 +105,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_getattr(m->files, req, ino, fi));
+		BY_FILES(m, files_getattr(files_of(m, ino), req, ino, fi));
 	else
 		synth_getattr(m, req, ino);
 }
@@ -92,8 +115,10 @@ static void op_setattr(
 {
 	struct mount *m = mount_of(req);
 
+	if (refuse_in_trees(req, ino))
+		return;
 	if (files_owns(ino))
-		BY_FILES(m, files_setattr(m->files, req, ino, attr, to_set, fi));
+		BY_FILES(m, files_setattr(files_of(m, ino), req, ino, attr, to_set, fi));
 	else
 		synth_setattr(m, req, ino, attr, to_set);
 }
@@ -103,7 +128,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_readlink(m->files, req, ino));
+		BY_FILES(m, files_readlink(files_of(m, ino), req, ino));
 	else
 		synth_readlink(m, req, ino);
 }
@@ -112,8 +137,10 @@ static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 {
 	struct mount *m = mount_of(req);
 
+	if (refuse_in_trees(req, parent))
+		return;
 	if (files_owns(parent))
-		BY_FILES(m, files_mknod(m->files, req, parent, name, mode, rdev));
+		BY_FILES(m, files_mknod(files_of(m, parent), req, parent, name, mode, rdev));
 	else
 		synth_mknod(m, req, parent, name, mode);
 }
@@ -122,8 +149,10 @@ static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 {
 	struct mount *m = mount_of(req);
 
+	if (refuse_in_trees(req, parent))
+		return;
 	if (files_owns(parent))
-		BY_FILES(m, files_mkdir(m->files, req, parent, name, mode));
+		BY_FILES(m, files_mkdir(files_of(m, parent), req, parent, name, mode));
 	else
 		synth_mkdir(m, req, parent, name);
 }
@@ -132,8 +161,10 @@ static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct mount *m = mount_of(req);
 
+	if (answer_removal_in_trees(req, parent))
+		return;
 	if (files_owns(parent))
-		BY_FILES(m, files_unlink(m->files, req, parent, name));
+		BY_FILES(m, files_unlink(files_of(m, parent), req, parent, name));
 	else
 		synth_unlink(m, req, parent, name);
 }
@@ -142,8 +173,10 @@ static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct mount *m = mount_of(req);
 
+	if (answer_removal_in_trees(req, parent))
+		return;
 	if (files_owns(parent))
-		BY_FILES(m, files_rmdir(m->files, req, parent, name));
+		BY_FILES(m, files_rmdir(files_of(m, parent), req, parent, name));
 	else
 		synth_rmdir(m, req, parent, name);
 }
@@ -152,8 +185,10 @@ static void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, cons
 {
 	struct mount *m = mount_of(req);
 
+	if (refuse_in_trees(req, parent))
+		return;
 	if (files_owns(parent))
-		BY_FILES(m, files_symlink(m->files, req, link, parent, name));
+		BY_FILES(m, files_symlink(files_of(m, parent), req, link, parent, name));
 	else
 		fuse_reply_err(req, EACCES);
 }
@@ -163,8 +198,11 @@ static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_
 {
 	struct mount *m = mount_of(req);
 
+	if (refuse_in_trees(req, parent) || refuse_in_trees(req, newparent))
+		return;
 	if (files_owns(parent) && files_owns(newparent))
-		BY_FILES(m, files_rename(m->files, req, parent, name, newparent, newname, flags));
+		BY_FILES(m, files_rename(files_of(m, parent), req, parent, name, newparent, newname,
+				    flags));
 	else if (files_owns(parent) || files_owns(newparent))
 		fuse_reply_err(req, EXDEV);
 	else
@@ -175,8 +213,10 @@ static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const 
 {
 	struct mount *m = mount_of(req);
 
-	if (files_owns(ino) && files_owns(newparent))
-		BY_FILES(m, files_link(m->files, req, ino, newparent, newname));
+	if (refuse_in_trees(req, newparent))
+		return;
+	if (files_owns(ino) && files_owns(newparent) && !files_is_in_trees(ino))
+		BY_FILES(m, files_link(files_of(m, ino), req, ino, newparent, newname));
 	else
 		fuse_reply_err(req, files_owns(ino) || files_owns(newparent) ? EXDEV : EPERM);
 }
@@ -185,8 +225,10 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct mount *m = mount_of(req);
 
+	if ((fi->flags & (O_ACCMODE | O_TRUNC)) != O_RDONLY && refuse_in_trees(req, ino))
+		return;
 	if (files_owns(ino))
-		BY_FILES(m, files_open(m->files, req, ino, fi));
+		BY_FILES(m, files_open(files_of(m, ino), req, ino, fi));
 	else
 		synth_open(m, req, ino, fi);
 }
@@ -196,8 +238,10 @@ static void op_create(
 {
 	struct mount *m = mount_of(req);
 
+	if (refuse_in_trees(req, parent))
+		return;
 	if (files_owns(parent))
-		BY_FILES(m, files_create(m->files, req, parent, name, mode, fi));
+		BY_FILES(m, files_create(files_of(m, parent), req, parent, name, mode, fi));
 	else
 		synth_create(m, req, parent, name, fi);
 }
@@ -208,7 +252,7 @@ static void op_read(
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_read(m->files, req, ino, size, off, fi));
+		BY_FILES(m, files_read(files_of(m, ino), req, ino, size, off, fi));
 	else
 		synth_read(m, req, size, off, fi);
 }
@@ -219,7 +263,7 @@ static void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in,
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_write_buf(m->files, req, ino, in, off, fi));
+		BY_FILES(m, files_write_buf(files_of(m, ino), req, ino, in, off, fi));
 	else
 		synth_write(m, req, in, off, fi);
 }
@@ -229,7 +273,7 @@ static void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_flush(m->files, req, ino, fi));
+		BY_FILES(m, files_flush(files_of(m, ino), req, ino, fi));
 	else
 		synth_flush(m, req, fi);
 }
@@ -239,7 +283,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_release(m->files, req, ino, fi));
+		BY_FILES(m, files_release(files_of(m, ino), req, ino, fi));
 	else
 		synth_release(m, req, fi);
 }
@@ -249,7 +293,7 @@ static void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_f
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_fsync(m->files, req, ino, datasync, fi));
+		BY_FILES(m, files_fsync(files_of(m, ino), req, ino, datasync, fi));
 	else
 		synth_fsync(m, req, fi);
 }
@@ -271,7 +315,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_opendir(m->files, req, ino, fi));
+		BY_FILES(m, files_opendir(files_of(m, ino), req, ino, fi));
 	else
 		synth_opendir(m, req, ino, fi);
 }
@@ -282,7 +326,7 @@ static void op_readdir(
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_readdir(m->files, req, ino, size, off, fi));
+		BY_FILES(m, files_readdir(files_of(m, ino), req, ino, size, off, fi));
 	else
 		synth_readdir(m, req, size, off, fi, false);
 }
@@ -293,7 +337,7 @@ static void op_readdirplus(
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_readdirplus(m->files, req, ino, size, off, fi));
+		BY_FILES(m, files_readdirplus(files_of(m, ino), req, ino, size, off, fi));
 	else
 		synth_readdir(m, req, size, off, fi, true);
 }
@@ -303,7 +347,7 @@ static void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info 
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_releasedir(m->files, req, ino, fi));
+		BY_FILES(m, files_releasedir(files_of(m, ino), req, ino, fi));
 	else
 		synth_releasedir(m, req, fi);
 }
@@ -313,7 +357,7 @@ static void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fus
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_fsyncdir(m->files, req, ino, datasync, fi));
+		BY_FILES(m, files_fsyncdir(files_of(m, ino), req, ino, datasync, fi));
 	else
 		fuse_reply_err(req, 0);
 }
@@ -322,7 +366,7 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct mount *m = mount_of(req);
 
-	BY_FILES(m, files_statfs(m->files, req, files_owns(ino) ? ino : FILES_ROOT));
+	BY_FILES(m, files_statfs(files_of(m, ino), req, files_owns(ino) ? ino : FILES_ROOT));
 }
 
 static void op_setxattr(
@@ -330,8 +374,10 @@ static void op_setxattr(
 {
 	struct mount *m = mount_of(req);
 
+	if (refuse_in_trees(req, ino))
+		return;
 	if (files_owns(ino))
-		BY_FILES(m, files_setxattr(m->files, req, ino, name, value, size, flags));
+		BY_FILES(m, files_setxattr(files_of(m, ino), req, ino, name, value, size, flags));
 	else
 		fuse_reply_err(req, EOPNOTSUPP);
 }
@@ -341,7 +387,7 @@ static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_getxattr(m->files, req, ino, name, size));
+		BY_FILES(m, files_getxattr(files_of(m, ino), req, ino, name, size));
 	else
 		fuse_reply_err(req, EOPNOTSUPP);
 }
@@ -351,7 +397,7 @@ static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_listxattr(m->files, req, ino, size));
+		BY_FILES(m, files_listxattr(files_of(m, ino), req, ino, size));
 	else if (size)
 		fuse_reply_buf(req, NULL, 0);
 	else
@@ -362,8 +408,10 @@ static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
 	struct mount *m = mount_of(req);
 
+	if (refuse_in_trees(req, ino))
+		return;
 	if (files_owns(ino))
-		BY_FILES(m, files_removexattr(m->files, req, ino, name));
+		BY_FILES(m, files_removexattr(files_of(m, ino), req, ino, name));
 	else
 		fuse_reply_err(req, EOPNOTSUPP);
 }
@@ -372,8 +420,10 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 {
 	struct mount *m = mount_of(req);
 
+	if ((mask & W_OK) && answer_removal_in_trees(req, ino))
+		return;
 	if (files_owns(ino))
-		BY_FILES(m, files_access(m->files, req, ino, mask));
+		BY_FILES(m, files_access(files_of(m, ino), req, ino, mask));
 	else
 		synth_access(m, req, ino, mask);
 }
@@ -383,8 +433,10 @@ static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset,
 {
 	struct mount *m = mount_of(req);
 
+	if (refuse_in_trees(req, ino))
+		return;
 	if (files_owns(ino))
-		BY_FILES(m, files_fallocate(m->files, req, ino, mode, offset, length, fi));
+		BY_FILES(m, files_fallocate(files_of(m, ino), req, ino, mode, offset, length, fi));
 	else
 		fuse_reply_err(req, EOPNOTSUPP);
 }
@@ -395,9 +447,13 @@ static void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
 {
 	struct mount *m = mount_of(req);
 
-	if (files_owns(ino_in) && files_owns(ino_out))
-		BY_FILES(m, files_copy_file_range(m->files, req, ino_in, off_in, fi_in, ino_out,
-				    off_out, fi_out, len, flags));
+	if (refuse_in_trees(req, ino_out))
+		return;
+	if (files_is_in_trees(ino_in))
+		fuse_reply_err(req, EXDEV);
+	else if (files_owns(ino_in) && files_owns(ino_out))
+		BY_FILES(m, files_copy_file_range(files_of(m, ino_in), req, ino_in, off_in, fi_in,
+				    ino_out, off_out, fi_out, len, flags));
 	else
 		fuse_reply_err(req, EOPNOTSUPP);
 }
@@ -408,7 +464,7 @@ static void op_lseek(
 	struct mount *m = mount_of(req);
 
 	if (files_owns(ino))
-		BY_FILES(m, files_lseek(m->files, req, ino, off, whence, fi));
+		BY_FILES(m, files_lseek(files_of(m, ino), req, ino, off, whence, fi));
 	else
 		fuse_reply_err(req, EINVAL);
 }

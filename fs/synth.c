@@ -11,7 +11,8 @@
 
 #define SYNTH_BIT (1ULL << 63)
 
-const struct synth_dir *const synth_dirs[] = {&synth_root, &synth_ctl, &synth_out, &synth_run};
+const struct synth_dir *const synth_dirs[] = {
+	&synth_root, &synth_ctl, &synth_out, &synth_run, &synth_checkpoints, &synth_checkpoint};
 const size_t synth_dirs_len = ARRAY_LEN(synth_dirs);
 
 uint64_t synth_ino(const struct synth_node *n)

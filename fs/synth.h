@@ -26,7 +26,7 @@ struct synth_node {
 
 #define SYNTH_SCRATCH 511
 
-enum synth_type { SYNTH_FILE, SYNTH_DIRECTORY, SYNTH_LINK, SYNTH_FILES_ROOT };
+enum synth_type { SYNTH_FILE, SYNTH_DIRECTORY, SYNTH_LINK, SYNTH_FILES_ROOT, SYNTH_TREE };
 
 struct synth_file {
 	const char *name;
@@ -72,6 +72,9 @@ struct synth_dir {
 	const struct synth_file *files;
 	size_t files_len;
 	bool scratch; /* editors may make their temporary files here */
+	/* Removed as a whole: its parts go with it. To a process that holds the directory open, as
+	 * `rm -r` does, taking them away first is a success that does nothing. */
+	bool whole;
 
 	/* All below may be NULL. */
 	bool (*exists)(struct mount *m, uint32_t object);
@@ -92,7 +95,8 @@ struct synth_dir {
 /* Every class of directories, the mount's root first; a node id holds an index into it. */
 extern const struct synth_dir *const synth_dirs[];
 extern const size_t synth_dirs_len;
-extern const struct synth_dir synth_root, synth_ctl, synth_out, synth_run;
+extern const struct synth_dir synth_root, synth_ctl, synth_out, synth_run, synth_checkpoints,
+	synth_checkpoint;
 
 /* Node ids: bit 63, 6 bits of class, 32 of object, 9 of slot, 16 of instance; the root is 1. */
 uint64_t synth_ino(const struct synth_node *n);

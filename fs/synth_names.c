@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/scope.h"
+#include "fs/checkpoint_tree.h"
 #include "fs/control.h"
 #include "fs/files.h"
 #include "fs/parked.h"
@@ -42,7 +43,7 @@ static mode_t mode_of(const struct synth_node *n)
 		return S_IFDIR | (n->dir->mkdir || n->dir->scratch ? 0755 : 0555);
 	if (file->type == SYNTH_LINK)
 		return S_IFLNK | 0777;
-	if (file->type == SYNTH_FILES_ROOT)
+	if (file->type == SYNTH_FILES_ROOT || file->type == SYNTH_TREE)
 		return S_IFDIR | 0755;
 	return S_IFREG | file->mode;
 }
@@ -111,8 +112,15 @@ static int fill_entry(struct mount *m, struct synth_node *n, struct fuse_entry_p
 
 static void reply_entry(struct mount *m, fuse_req_t req, struct synth_node *n)
 {
+	const struct synth_file *file = synth_file_of(n);
 	struct fuse_entry_param entry;
-	int r = fill_entry(m, n, &entry);
+	int r;
+
+	if (file && file->type == SYNTH_TREE) {
+		checkpoint_tree_lookup(m, req, n);
+		return;
+	}
+	r = fill_entry(m, n, &entry);
 
 	if (r < 0)
 		fuse_reply_err(req, -r);
@@ -240,6 +248,38 @@ void synth_mkdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char 
 		reply_entry(m, req, &child);
 }
 
+/* The names of a directory, frozen when it was opened. */
+struct names {
+	struct buf text; /* names, each followed by NUL */
+	struct buf nodes; /* of struct synth_node, in the same order */
+	int error;
+	struct list link; /* in mount.whole_dirs, or in none */
+	pid_t pid; /* who opened it */
+};
+
+bool synth_is_removing(struct mount *m, fuse_req_t req)
+{
+	struct list *item;
+
+	list_for_each(item, &m->whole_dirs)
+	{
+		if (list_entry(item, struct names, link)->pid == fuse_req_ctx(req)->pid)
+			return true;
+	}
+	return false;
+}
+
+static int remove_part(
+	struct mount *m, fuse_req_t req, const struct synth_node *dir, const char *name)
+{
+	struct fail f;
+
+	if (synth_is_removing(m, req))
+		return 0;
+	fail_set(&f, -EPERM, "it goes with its directory only: rm -r that");
+	return refused(m, dir, name, -EPERM, &f);
+}
+
 void synth_unlink(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct synth_node dir, child;
@@ -250,6 +290,8 @@ void synth_unlink(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char
 		r = synth_child(m, &dir, name, &child);
 	if (r == 0 && child.slot == SYNTH_SCRATCH) {
 		scratch_unlink(scratch_of(m, &child));
+	} else if (r == 0 && dir.dir->whole) {
+		r = remove_part(m, req, &dir, name);
 	} else if (r == 0) {
 		r = dir.dir->unlink ? dir.dir->unlink(m, &child, &f) : -EACCES;
 		if (r < 0)
@@ -260,13 +302,19 @@ void synth_unlink(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char
 
 void synth_rmdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+	const struct synth_file *file;
 	struct synth_node dir, child;
 	struct fail f = {0};
 	int r = synth_node_of(m, parent, &dir);
 
 	if (r == 0)
 		r = synth_child(m, &dir, name, &child);
-	if (r == 0 && (child.slot || (synth_file_of(&child))))
+	file = r == 0 ? synth_file_of(&child) : NULL;
+	if (file && file->type == SYNTH_TREE) {
+		fuse_reply_err(req, -remove_part(m, req, &dir, name));
+		return;
+	}
+	if (r == 0 && (child.slot || file))
 		r = -ENOTDIR;
 	if (r == 0) {
 		r = dir.dir->rmdir && child.dir != dir.dir && !synth_find(dir.dir, name)
@@ -445,19 +493,13 @@ void synth_access(struct mount *m, fuse_req_t req, fuse_ino_t ino, int mask)
 
 	file = r == 0 ? synth_file_of(&n) : NULL;
 	/* What may be removed with its directory counts as writable, so that `rm -r` does not ask. */
-	if (r == 0 && (mask & W_OK) && file && !file->control && !file->write && !n.dir->unlink)
+	if (r == 0 && (mask & W_OK) && file && !file->control && !file->write && !n.dir->unlink &&
+		!n.dir->whole)
 		r = -EACCES;
 	if (r == 0 && (mask & X_OK) && !S_ISDIR(mode_of(&n)))
 		r = -EACCES;
 	fuse_reply_err(req, -r);
 }
-
-/* The names of a directory, frozen when it was opened. */
-struct names {
-	struct buf text; /* names, each followed by NUL */
-	struct buf nodes; /* of struct synth_node, in the same order */
-	int error;
-};
 
 static int add_name(void *arg, const char *name, const struct synth_node *child)
 {
@@ -474,6 +516,8 @@ void synth_opendir(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_
 	struct synth_node dir, parent;
 	int r = names ? synth_node_of(m, ino, &dir) : -ENOMEM;
 
+	if (names)
+		list_init(&names->link);
 	if (r == 0) {
 		parent_of(m, &dir, &parent);
 		r = add_name(names, ".", &dir);
@@ -483,9 +527,14 @@ void synth_opendir(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_
 	if (r == 0)
 		r = synth_list(m, &dir, add_name, names);
 	fi->fh = (uintptr_t)names;
+	if (r == 0 && dir.dir->whole) {
+		names->pid = fuse_req_ctx(req)->pid;
+		list_add_tail(&m->whole_dirs, &names->link);
+	}
 	if (r == 0 && fuse_reply_open(req, fi) == 0)
 		return;
 	if (names) {
+		list_remove(&names->link);
 		buf_clear(&names->text);
 		buf_clear(&names->nodes);
 	}
@@ -499,6 +548,7 @@ void synth_releasedir(struct mount *m, fuse_req_t req, struct fuse_file_info *fi
 	struct names *names = (struct names *)(uintptr_t)fi->fh;
 
 	(void)m;
+	list_remove(&names->link);
 	buf_clear(&names->text);
 	buf_clear(&names->nodes);
 	free(names);

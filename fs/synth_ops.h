@@ -11,6 +11,8 @@ void synth_getattr(struct mount *m, fuse_req_t req, fuse_ino_t ino);
 void synth_setattr(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set);
 void synth_readlink(struct mount *m, fuse_req_t req, fuse_ino_t ino);
 void synth_mkdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name);
+/* Whether the caller holds a directory open that is removed as a whole, as `rm -r` does. */
+bool synth_is_removing(struct mount *m, fuse_req_t req);
 void synth_unlink(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name);
 void synth_rmdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name);
 void synth_rename(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name,
