@@ -18,6 +18,7 @@
 #include "fs/node_table.h"
 
 #define MAX_FDS 8
+#define ROOT_ID 2 /* any will do */
 
 static char folder[64];
 static int tree = -1;
@@ -49,7 +50,7 @@ static int make_table(void **state)
 		return -1;
 	tree = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	root = key_at("");
-	return node_table_new(tree, &root, MAX_FDS, &table);
+	return node_table_new(tree, &root, ROOT_ID, MAX_FDS, &table);
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -99,7 +100,7 @@ static uint64_t enter(uint64_t parent, const char *name, const char *path)
 
 static uint64_t enter_top(const char *name)
 {
-	return enter(NODE_TABLE_ROOT, name, name);
+	return enter(ROOT_ID, name, name);
 }
 
 /* Whether using the node gives the inode that is at path. */
@@ -160,7 +161,7 @@ static void test_one_inode_one_id_until_forgotten(void **state)
 	(void)state;
 	make_file("a");
 	id = enter_top("a");
-	assert_true(id > NODE_TABLE_ROOT);
+	assert_true(id > ROOT_ID);
 	assert_int_equal(enter_top("a"), id);
 	node_table_forget(table, id, 1);
 	expect_at(id, "a");
@@ -181,9 +182,9 @@ static void test_forgets_that_make_no_sense(void **state)
 	node_table_forget(table, 12345, 1);
 	node_table_forget(table, 0, UINT64_MAX);
 	node_table_forget(table, id, UINT64_MAX);
-	node_table_forget(table, NODE_TABLE_ROOT, 1000);
+	node_table_forget(table, ROOT_ID, 1000);
 	assert_int_equal(use_error(id), -ESTALE);
-	expect_at(NODE_TABLE_ROOT, ".");
+	expect_at(ROOT_ID, ".");
 	assert_int_equal(try_enter(777, "a", "a", &id), -ESTALE);
 	assert_int_equal(node_table_again(table, 777), -ESTALE);
 }
@@ -216,7 +217,7 @@ static void test_hard_links_are_one_node_by_any_name(void **state)
 	assert_int_equal(enter_top("b"), id);
 	assert_int_equal(unlinkat(tree, "b", 0), 0);
 	expect_at(id, "a");
-	node_table_unname(table, NODE_TABLE_ROOT, "b", false);
+	node_table_unname(table, ROOT_ID, "b", false);
 	expect_at(id, "a");
 }
 
@@ -286,12 +287,12 @@ static void test_reused_inode_number_is_another_node(void **state)
 	make_file("a");
 	found = (struct node_found){.key = key_at("a"), .fd = -1};
 	found.key.born_nsec = 1;
-	assert_int_equal(node_table_enter(table, NODE_TABLE_ROOT, "old", &found, &old, &depth), 0);
+	assert_int_equal(node_table_enter(table, ROOT_ID, "old", &found, &old, &depth), 0);
 	found.key.born_nsec = 2;
-	assert_int_equal(node_table_enter(table, NODE_TABLE_ROOT, "new", &found, &new, &depth), 0);
+	assert_int_equal(node_table_enter(table, ROOT_ID, "new", &found, &new, &depth), 0);
 	assert_int_not_equal(old, new);
 	found.key.born_nsec = 0;
-	assert_int_equal(node_table_enter(table, NODE_TABLE_ROOT, "new", &found, &old, &depth), 0);
+	assert_int_equal(node_table_enter(table, ROOT_ID, "new", &found, &old, &depth), 0);
 	assert_int_equal(old, new);
 }
 
@@ -308,10 +309,10 @@ static void test_renames_are_followed(void **state)
 	e = enter_top("e");
 	file = enter(d, "f", "d/f");
 	link = enter(d, "l", "d/l");
-	rename_known(NODE_TABLE_ROOT, "d", e, "d2", "d", "e/d2", 0);
+	rename_known(ROOT_ID, "d", e, "d2", "d", "e/d2", 0);
 	expect_at(file, "e/d2/f");
 	assert_int_equal(depth_of_link(link), 2);
-	rename_known(d, "l", NODE_TABLE_ROOT, "l2", "e/d2/l", "l2", 0);
+	rename_known(d, "l", ROOT_ID, "l2", "e/d2/l", "l2", 0);
 	assert_int_equal(depth_of_link(link), 0);
 	expect_at(link, "l2");
 	assert_int_equal(node_table_child(table, d, "l"), 0);
@@ -329,14 +330,14 @@ static void test_rename_over_and_exchange(void **state)
 	a = enter_top("a");
 	b = enter_top("b");
 	d = enter_top("d");
-	rename_known(NODE_TABLE_ROOT, "a", NODE_TABLE_ROOT, "d", "a", "d", RENAME_EXCHANGE);
+	rename_known(ROOT_ID, "a", ROOT_ID, "d", "a", "d", RENAME_EXCHANGE);
 	expect_at(a, "d");
 	expect_at(d, "a");
-	rename_known(NODE_TABLE_ROOT, "d", NODE_TABLE_ROOT, "b", "d", "b", 0);
+	rename_known(ROOT_ID, "d", ROOT_ID, "b", "d", "b", 0);
 	expect_at(a, "b");
 	assert_int_equal(use_error(b), -ESTALE);
 	node_table_rename_begin(table);
-	node_table_rename_end(table, false, NODE_TABLE_ROOT, "b", NODE_TABLE_ROOT, "zz", false);
+	node_table_rename_end(table, false, ROOT_ID, "b", ROOT_ID, "zz", false);
 	expect_at(a, "b");
 }
 
@@ -402,7 +403,7 @@ static void test_looked_up_file_survives_replacement(void **state)
 	make_file("b");
 	found = (struct node_found){
 		.key = key_at("a"), .fd = openat(tree, "a", O_PATH | O_CLOEXEC)};
-	assert_int_equal(node_table_enter(table, NODE_TABLE_ROOT, "a", &found, &id, &depth), 0);
+	assert_int_equal(node_table_enter(table, ROOT_ID, "a", &found, &id, &depth), 0);
 	assert_int_equal(found.fd, -1);
 	assert_int_equal(renameat(tree, "b", tree, "a"), 0);
 	assert_int_equal(use_error(id), 0);
@@ -421,7 +422,7 @@ static void test_open_file_serves_after_unlink(void **state)
 	assert_int_equal(
 		node_table_attach(table, id, openat(tree, "a", O_RDWR | O_CLOEXEC), &handle), 0);
 	assert_int_equal(unlinkat(tree, "a", 0), 0);
-	node_table_unname(table, NODE_TABLE_ROOT, "a", false);
+	node_table_unname(table, ROOT_ID, "a", false);
 	assert_int_equal(use_error(id), 0);
 	node_table_forget(table, id, 1);
 	assert_int_equal(use_error(id), 0);
@@ -449,7 +450,7 @@ static void test_removed_directory_stays_open_while_known(void **state)
 
 		assert_int_equal(node_table_use(table, id, &use), 0);
 		assert_int_equal(unlinkat(tree, "d", AT_REMOVEDIR), 0);
-		node_table_unname(table, NODE_TABLE_ROOT, "d", true);
+		node_table_unname(table, ROOT_ID, "d", true);
 	}
 	node_table_relieve(table);
 	assert_int_equal(use_error(id), 0);
@@ -459,7 +460,7 @@ static void test_removed_directory_stays_open_while_known(void **state)
 
 static void test_deep_trees_are_opened_step_by_step(void **state)
 {
-	uint64_t id = NODE_TABLE_ROOT;
+	uint64_t id = ROOT_ID;
 	auto_close int dir = dup(tree);
 	struct node_found found;
 	unsigned depth;
@@ -485,7 +486,7 @@ static void test_deep_trees_are_opened_step_by_step(void **state)
 	}
 	assert_int_equal(use_error(id), 0);
 	assert_true(count_fds() <= MAX_FDS + 1);
-	for (; id > NODE_TABLE_ROOT; id--)
+	for (; id > ROOT_ID; id--)
 		node_table_forget(table, id, 1);
 	assert_int_equal(count_nodes(), 1);
 }
