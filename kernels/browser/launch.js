@@ -1,0 +1,144 @@
+// Starts Chromium, on a display of its own where there is a VNC server.
+'use strict';
+const fs = require('fs');
+const path = require('path');
+const { spawn } = require('child_process');
+const { Failure, plain } = require('./failure');
+
+// Screenshots do not wait for web fonts, which may never come.
+process.env.PW_TEST_SCREENSHOT_NO_FONTS_READY = '1';
+
+const DISPLAYS = [99, 98, 97];
+const find = (paths) => paths.find((name) => fs.existsSync(name));
+
+const findChromium = () => find(['/usr/bin/chromium', '/usr/bin/chromium-browser',
+	'/usr/bin/google-chrome', '/opt/google/chrome/chrome']);
+const findVnc = () => find(['/usr/bin/Xtigervnc']);
+
+// A lock of a Chromium that ran on another machine, or in another sandbox, is nobody's: only one
+// driver at a time runs on a profile.
+function unlock(profile) {
+	for (const name of ['SingletonLock', 'SingletonSocket', 'SingletonCookie', 'DevToolsActivePort'])
+		fs.rmSync(path.join(profile, name), { force: true });
+}
+
+// An X server that ends with this process. Its number is free if it lives for a moment.
+function startDisplay(number, socket) {
+	return new Promise((resolve) => {
+		fs.rmSync(socket, { force: true });
+		const server = spawn(findVnc(), [`:${number}`, '-geometry', '1280x800', '-depth', '24',
+			'-SecurityTypes', 'None', '-rfbunixpath', socket, '-rfbport', '-1', '-nolisten', 'tcp',
+			'-nolisten', 'local', '-terminate', '-AlwaysShared'], { stdio: 'ignore' });
+		const timer = setInterval(() => fs.existsSync(socket) && done(server), 10);
+		const limit = setTimeout(() => done(null), 5000);
+
+		function done(value) {
+			clearInterval(timer);
+			clearTimeout(limit);
+			resolve(value);
+		}
+		server.on('exit', () => done(null));
+		server.on('error', () => done(null));
+		process.on('exit', () => server.kill('SIGKILL'));
+	});
+}
+
+async function display(config) {
+	if (config.headless || !findVnc())
+		return null;
+	const socket = path.join(config.run, 'vnc');
+
+	for (const number of DISPLAYS) {
+		const server = await startDisplay(number, socket);
+
+		if (server)
+			return { number, socket, server };
+	}
+	return null;
+}
+
+function options(config, shown, ownSandbox) {
+	const args = ['--window-position=0,0', '--window-size=1280,800', '--disable-dev-shm-usage',
+		'--no-first-run', '--disable-gpu', '--password-store=basic'];
+
+	if (config.cdp)
+		args.push('--remote-debugging-port=0');
+	return {
+		executablePath: findChromium(),
+		headless: !shown,
+		chromiumSandbox: ownSandbox,
+		viewport: shown ? null : config.viewport || { width: 1280, height: 800 },
+		userAgent: config.userAgent,
+		acceptDownloads: true,
+		downloadsPath: path.join(config.downloads, '.partial'),
+		handleSIGINT: false,
+		handleSIGTERM: false,
+		handleSIGHUP: false,
+		timeout: 60000,
+		env: { ...process.env, ...(shown ? { DISPLAY: `:${shown.number}` } : {}) },
+		args,
+	};
+}
+
+// The line of a long report that says what happened.
+function reason(error) {
+	const lines = String(error.message).replace(/\x1b\[[0-9;]*m/g, '').split('\n');
+	const told = lines.find((line) => /\[err\].*(ERROR|FATAL|error while|cannot|No such|denied)/.test(line) &&
+		!/dbus|vaapi|gpu|udev|gcm|metrics/i.test(line));
+
+	return told ? told.replace(/^.*\[err\]\s*/, '').replace(/^\[[^\]]*\]\s*/, '') : plain(lines[0]);
+}
+
+// Whether Chromium's own sandbox can be built here: it is not made for uid 0, and needs a user
+// namespace.
+function canSandbox() {
+	return process.getuid() !== 0 && fs.readFileSync('/proc/sys/user/max_user_namespaces', 'utf8').trim() !== '0';
+}
+
+async function portOf(profile) {
+	for (const end = Date.now() + 3000; Date.now() < end;) {
+		try {
+			return Number(fs.readFileSync(path.join(profile, 'DevToolsActivePort'), 'utf8')
+				.split('\n')[0]);
+		} catch {
+			await new Promise((resolve) => setTimeout(resolve, 20));
+		}
+	}
+	return 0;
+}
+
+async function launch(browser) {
+	const { config } = browser;
+	const { chromium } = require('playwright-core');
+
+	if (!findChromium())
+		throw new Failure('ENOPKG', 'Chromium is not installed: the package is chromium');
+	for (const name of [config.profile, config.run, config.shots])
+		fs.mkdirSync(name, { recursive: true });
+	unlock(config.profile);
+	const shown = await display(config);
+	const own = canSandbox();
+	let context;
+
+	try {
+		context = await chromium.launchPersistentContext(config.profile,
+			options(config, shown, own));
+	} catch (error) {
+		throw new Failure('EIO', `Chromium did not start: ${reason(error)}`);
+	}
+	const port = config.cdp ? await portOf(config.profile) : 0;
+	let clients = false;
+
+	return {
+		context, port, display: shown,
+		downloadPath: path.join(config.downloads, '.partial'),
+		shared: () => clients,
+		share: () => {
+			clients = true;
+		},
+		about: { version: context.browser().version(), headless: !shown,
+			sandbox: own ? 'chromium' : 'sandpit', cdp: port > 0, live: Boolean(shown) },
+	};
+}
+
+module.exports = { launch, findChromium, findVnc };

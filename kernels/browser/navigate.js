@@ -1,0 +1,178 @@
+// Going to pages, waiting for them, and putting content into them.
+'use strict';
+const { Failure, failureOf } = require('./failure');
+const { locate } = require('./element');
+
+const LOAD = ['load', 'domcontentloaded', 'networkidle', 'commit'];
+const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d)/i;
+
+function withScheme(url) {
+	const text = url.trim();
+
+	if (!text)
+		throw new Failure('EINVAL', 'an empty URL');
+	if (/^javascript:/i.test(text))
+		throw new Failure('EINVAL', 'javascript: is not a page; write the script to evaluate');
+	return SCHEME.test(text) ? text : `http://${text}`;
+}
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// A navigation that failed leaves another one going, to the error page; the next one would collide
+// with it.
+async function settle(tab) {
+	await tab.page.waitForURL('chrome-error://chromewebdata/', { timeout: 2000, waitUntil: 'commit' })
+		.catch(() => {});
+}
+
+// What ended without a document: a download or a 204 is a success, with its status.
+function withoutDocument(tab, watch, error) {
+	if (!/ERR_ABORTED|Download is starting/.test(error.message))
+		return null;
+	if (watch.downloads.length || /Download is starting/.test(error.message))
+		return { status: watch.status, download: watch.downloads[0], document: false };
+	return watch.status === 204 || watch.status === 205 ? { status: watch.status, document: false } : null;
+}
+
+// navigate(options) is tried again while the error page of an earlier one gets in its way.
+async function go(tab, params, call, navigate) {
+	const watch = tab.watch();
+
+	for (let attempt = 1; ; attempt++) {
+		try {
+			const response = await navigate({ ...params, timeout: call.timeout,
+				signal: call.signal });
+
+			return { status: response ? response.status() : null };
+		} catch (error) {
+			if (/interrupted by another navigation to "chrome-error/.test(error.message) &&
+				attempt < 5 && !call.signal.aborted) {
+				await pause(200 * attempt);
+				continue;
+			}
+			await tab.downloadsSettled(watch, error);
+			const success = !call.signal.aborted && withoutDocument(tab, watch, error);
+
+			if (success)
+				return success;
+			if (/net::ERR_(?!ABORTED)/.test(error.message))
+				await settle(tab);
+			throw failureOf(error, { aborted: call.signal.aborted });
+		} finally {
+			watch.end();
+		}
+	}
+}
+
+// The answer of the four that navigate.
+async function arrived(tab, outcome) {
+	tab.status = outcome.status === undefined ? null : outcome.status;
+	if (outcome.document !== false)
+		await tab.refresh();
+	const answer = { url: tab.url, title: tab.title, status: tab.status };
+
+	if (outcome.download)
+		answer.download = outcome.download;
+	return { answer, ...answer };
+}
+
+const goto = {
+	usage: 'a URL',
+	line: (text) => ({ url: text }),
+	keys: { url: 'string', waitUntil: LOAD, referer: 'string' },
+	need: ['url'],
+	async run(tab, { url, timeout, ...params }, call) {
+		const full = withScheme(url);
+
+		await tab.revive();
+		await tab.unblock();
+		return arrived(tab, await go(tab, params, call,
+			(options) => tab.page.goto(full, options)));
+	},
+};
+
+function history(method, words) {
+	return {
+		keys: { waitUntil: LOAD },
+		async run(tab, { timeout, ...params }, call) {
+			if (method !== 'reload') {
+				const { currentIndex, entries } = await tab.cdp.send('Page.getNavigationHistory');
+				const next = currentIndex + (method === 'goBack' ? -1 : 1);
+
+				if (!entries[next])
+					throw new Failure('ENOENT', `there is no page ${words} this one`);
+			} else {
+				await tab.revive();
+			}
+			return arrived(tab, await go(tab, params, call,
+				(options) => tab.page[method](options)));
+		},
+	};
+}
+
+const stop = {
+	direct: true,
+	async run(tab) {
+		tab.stopAll();
+		await Promise.race([tab.cdp.send('Page.stopLoading'), pause(500)]);
+	},
+};
+
+function waitLine(text) {
+	const word = text.trim();
+
+	if (/^\d+$/.test(word))
+		return { ms: Number(word) };
+	if (/^url\s/.test(word))
+		return { url: word.slice(4).trim() };
+	if (['load', 'domcontentloaded', 'networkidle'].includes(word))
+		return { state: word };
+	return { selector: word };
+}
+
+function sleep(ms, signal) {
+	return new Promise((resolve, reject) => {
+		const timer = setTimeout(resolve, ms);
+
+		signal.addEventListener('abort', () => {
+			clearTimeout(timer);
+			reject(new Failure('EINTR', 'interrupted'));
+		});
+	});
+}
+
+const wait = {
+	usage: 'a selector, url GLOB, load, networkidle or a number of milliseconds',
+	line: waitLine,
+	keys: { selector: 'string', url: 'string', ms: 'number',
+		state: ['load', 'domcontentloaded', 'networkidle', 'attached', 'detached', 'visible', 'hidden'] },
+	async run(tab, { selector, url, ms, state }, call) {
+		const options = { timeout: call.timeout, signal: call.signal };
+
+		if (selector)
+			return locate(tab, selector).locator.first()
+				.waitFor({ state: state || 'visible', ...options });
+		if (url)
+			return tab.page.waitForURL(url, options);
+		if (ms !== undefined)
+			return sleep(Math.min(ms, 2 ** 31 - 1), call.signal);
+		if (LOAD.includes(state))
+			return tab.page.waitForLoadState(state, options);
+		throw new Failure('EINVAL', `write ${this.usage}`);
+	},
+};
+
+const content = {
+	async run(tab, params, call) {
+		await tab.revive();
+		await tab.page.setContent(call.text, { timeout: call.timeout, signal: call.signal });
+		tab.status = null;
+		await tab.refresh();
+	},
+};
+
+module.exports = {
+	withScheme,
+	operations: { goto, back: history('goBack', 'before'), forward: history('goForward', 'after'),
+		reload: history('reload', ''), stop, wait, 'content.html': content },
+};

@@ -1,0 +1,144 @@
+// Cookies, storage, viewport, settings and dialogs: what is read and set rather than done.
+'use strict';
+const { Failure } = require('./failure');
+const { parseJson } = require('./request');
+
+const json = (value) => ({ data: Buffer.from(`${JSON.stringify(value, null, 1)}\n`) });
+
+function parseCookies(text, url) {
+	const parsed = parseJson(text);
+	const cookies = Array.isArray(parsed) ? parsed : parsed && parsed.cookies;
+
+	if (!Array.isArray(cookies) || !cookies.every((one) => one && typeof one === 'object'))
+		throw new Failure('EINVAL', 'write an array of cookies, as reading gives it');
+	return cookies.map((cookie) => cookie.url || cookie.domain ? cookie : { url, ...cookie });
+}
+
+async function setCookies(context, cookies) {
+	const before = await context.cookies();
+
+	await context.clearCookies();
+	try {
+		await context.addCookies(cookies);
+	} catch (error) {
+		await context.addCookies(before).catch(() => {});
+		throw new Failure('EINVAL', error.message.split('\n')[0]);
+	}
+}
+
+const cookies = {
+	async run(tab, params, call) {
+		await setCookies(tab.page.context(), parseCookies(call.text, tab.page.url()));
+	},
+};
+
+// Local storage can be set from a page of its origin only: one that is answered here.
+async function setOrigin(browser, { origin, localStorage }) {
+	const page = await browser.newPage();
+
+	try {
+		await page.route('**/*', (route) => route.fulfill({ contentType: 'text/html', body: '' }));
+		await page.goto(origin);
+		await page.evaluate((items) => {
+			window.localStorage.clear();
+			for (const { name, value } of items)
+				window.localStorage.setItem(name, value);
+		}, localStorage);
+	} finally {
+		await page.close();
+	}
+}
+
+const storage = {
+	async run(tab, params, call) {
+		const state = parseJson(call.text);
+		const origins = (state && state.origins) || [];
+		const good = Array.isArray(origins) && origins.every((one) => one &&
+			typeof one.origin === 'string' && Array.isArray(one.localStorage));
+
+		if (!state || typeof state !== 'object' || Array.isArray(state) || !good)
+			throw new Failure('EINVAL', 'write {"cookies":[...],"origins":[...]}, as reading gives it');
+		if (state.cookies)
+			await setCookies(tab.page.context(), parseCookies(JSON.stringify(state.cookies),
+				tab.page.url()));
+		for (const origin of origins)
+			await setOrigin(tab.browser, origin);
+	},
+};
+
+const viewport = {
+	usage: 'WIDTHxHEIGHT',
+	line(text) {
+		const found = /^(\d+)\s*[x ,]\s*(\d+)$/.exec(text.trim());
+
+		if (!found)
+			throw new Failure('EINVAL', 'write WIDTHxHEIGHT, as 1280x800');
+		return { width: Number(found[1]), height: Number(found[2]) };
+	},
+	keys: { width: 'number', height: 'number' },
+	need: ['width', 'height'],
+	async run(tab, { width, height }) {
+		if (![width, height].every((side) => Number.isInteger(side) && side > 0 && side <= 10000))
+			throw new Failure('EINVAL', 'a side of the viewport is 1 to 10000 pixels');
+		await tab.page.setViewportSize({ width, height });
+	},
+};
+
+const size = {
+	read: true,
+	direct: true,
+	async run(tab) {
+		const known = tab.page.viewportSize();
+		const { width, height } = known || await Promise.race([
+			tab.cdp.send('Page.getLayoutMetrics').then((all) => ({
+				width: all.cssLayoutViewport.clientWidth,
+				height: all.cssLayoutViewport.clientHeight })),
+			new Promise((resolve, reject) => setTimeout(reject, 1000,
+				new Failure('ETIMEDOUT', 'the page is busy')).unref())]);
+
+		return { data: Buffer.from(`${width}x${height}\n`) };
+	},
+};
+
+const dialog = {
+	direct: true,
+	usage: 'clear, accept [TEXT], dismiss, or policy accept|dismiss|ask',
+	async run(tab, params, call) {
+		const [word, ...rest] = call.text.trim().split(/\s+/);
+		const more = call.text.trim().slice(word.length).trim();
+
+		if (word === 'accept' || word === 'dismiss')
+			return tab.answer(word === 'accept', more || undefined);
+		if (word !== 'policy' || !['accept', 'dismiss', 'ask'].includes(rest[0]))
+			throw new Failure('EINVAL', `write ${dialog.usage}`);
+		tab.policy = rest[0];
+		return undefined;
+	},
+};
+
+// The new settings, as a whole, checked by the daemon.
+async function configure(browser, settings) {
+	Object.assign(browser.config, settings);
+	const { context, config } = browser;
+
+	for (const tab of browser.tabs.values())
+		await tab.ignoreTls(Boolean(config.ignoreTls));
+	await context.setHTTPCredentials(config.credentials || null);
+	await context.setExtraHTTPHeaders(config.headers || {});
+	await context.setOffline(Boolean(config.offline));
+}
+
+module.exports = {
+	configure,
+	operations: { 'cookies.json': cookies, 'storage.json': storage, viewport, dialog },
+	reads: {
+		'cookies.json': { read: true, run: async (tab) => json(await tab.page.context().cookies()) },
+		'storage.json': { read: true,
+			run: async (tab) => json(await tab.page.context().storageState()) },
+		viewport: size,
+		title: { read: true, direct: true, run: async (tab) => {
+			await tab.refresh();
+			return { data: Buffer.from(`${tab.title}\n`) };
+		} },
+	},
+};

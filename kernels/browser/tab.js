@@ -1,0 +1,265 @@
+// One tab: its queue of requests, what happens in it, and what is told of it.
+'use strict';
+const { Failure } = require('./failure');
+
+const URL_MAX = 4096;
+const LINE_MAX = 16384;
+const LATE_EFFECT_MS = 2000;
+const SILENCE_MS = 300;
+
+const short = (text, max = URL_MAX) => text.length > max ? `${text.slice(0, max)}...` : text;
+
+class Tab {
+	constructor(browser, number, page) {
+		this.browser = browser;
+		this.number = number;
+		this.queue = Promise.resolve();
+		this.running = new Set(); // of calls, waiting ones too
+		this.watches = new Set();
+		this.policy = browser.config.dialogPolicy || 'dismiss';
+		this.dialog = null; // that waits for an answer
+		this.onDialog = new Set();
+		this.status = null;
+		this.title = '';
+		this.url = 'about:blank';
+		this.attach(page);
+	}
+
+	attach(page) {
+		this.page = page;
+		this.crashed = false;
+		this.ready = this.openSession(page);
+		page.on('crash', () => this.onCrash(page));
+		page.on('close', () => page === this.page && this.browser.tabClosed(this));
+		page.on('dialog', (dialog) => this.opened(dialog));
+		page.on('download', (download) => this.downloaded(download));
+		page.on('popup', (popup) => this.browser.popped(this, popup));
+		page.on('console', (message) => this.console(message.type(), message.text(),
+			message.location()));
+		page.on('pageerror', (error) => this.console('exception',
+			String((error && error.stack) || error)));
+		page.on('response', (response) => this.responded(response));
+		page.on('requestfinished', (request) => this.network(request));
+		page.on('requestfailed', (request) => this.network(request));
+		page.on('framenavigated', (frame) => frame === page.mainFrame() && this.refreshSoon());
+		page.on('domcontentloaded', () => this.refreshSoon());
+		page.on('load', () => this.refreshSoon());
+	}
+
+	// Attached before any script of the page can keep it busy for ever.
+	async openSession(page) {
+		this.cdp = await page.context().newCDPSession(page);
+		const { targetInfo } = await this.cdp.send('Target.getTargetInfo');
+
+		this.target = targetInfo.targetId;
+		await this.cdp.send('Runtime.enable');
+		if (this.browser.config.ignoreTls)
+			await this.ignoreTls(true);
+	}
+
+	ignoreTls(ignore) {
+		return this.cdp.send('Security.setIgnoreCertificateErrors', { ignore });
+	}
+
+	// A crashed page is of no use any more: another one takes its number.
+	async revive() {
+		if (!this.crashed)
+			return;
+		const old = this.page;
+
+		this.attach(await this.browser.newPage());
+		await this.ready;
+		old.close().catch(() => {});
+	}
+
+	// A script that never ends holds up everything on its page: it is stopped, the page lives on.
+	// A load that hangs keeps the page from answering, too.
+	async unblock() {
+		this.cdp.send('Page.stopLoading').catch(() => {});
+		const answer = this.cdp.send('Runtime.evaluate', { expression: '1' }).catch(() => {});
+		let timer;
+		const silence = new Promise((resolve) => {
+			timer = setTimeout(resolve, SILENCE_MS, 'silent');
+		});
+
+		if (!this.crashed && !this.dialog && await Promise.race([answer, silence]) === 'silent') {
+			this.browser.log(`page ${this.number} does not answer: its script is stopped`);
+			await Promise.race([this.cdp.send('Runtime.terminateExecution').catch(() => {}),
+				new Promise((resolve) => setTimeout(resolve, SILENCE_MS).unref())]);
+		}
+		clearTimeout(timer);
+	}
+
+	onCrash(page) {
+		if (page !== this.page)
+			return;
+		this.crashed = true;
+		this.browser.log(`page ${this.number} crashed`);
+		for (const call of this.running)
+			call.fail(new Failure('EIO', 'the page crashed; goto starts it afresh'));
+		this.tell();
+	}
+
+	/* What is told */
+
+	line(kind, fields) {
+		const text = JSON.stringify({ time: new Date().toISOString(), ...fields });
+
+		this.browser.wire.send(this.browser.types.line, this.number, {
+			kind, text: text.length > LINE_MAX ? JSON.stringify({ time: new Date().toISOString(),
+				truncated: true, text: text.slice(0, LINE_MAX / 2) }) : text });
+	}
+
+	console(type, text, location) {
+		this.line('console', { type, text: short(text, 8000),
+			url: location && location.url ? short(location.url, 1000) : undefined,
+			line: location && location.url ? location.lineNumber + 1 : undefined });
+	}
+
+	responded(response) {
+		const request = response.request();
+
+		request.sandpitStatus = response.status();
+		if (!request.isNavigationRequest() || response.frame() !== this.page.mainFrame())
+			return;
+		for (const watch of this.watches)
+			watch.status = response.status();
+	}
+
+	network(request) {
+		const failure = request.failure();
+
+		this.line('network', { method: request.method(), url: short(request.url(), 2000),
+			type: request.resourceType(), status: request.sandpitStatus || null,
+			ms: Math.max(0, Math.round(request.timing().responseEnd)),
+			error: failure ? failure.errorText : undefined });
+	}
+
+	refreshSoon() {
+		this.refresh().catch(() => {});
+	}
+
+	// The title now; a page that is busy keeps the last one known.
+	async refresh() {
+		let timer;
+		const busy = new Promise((resolve) => {
+			timer = setTimeout(resolve, 500, null);
+		});
+		const title = this.crashed || this.dialog ? null
+			: await Promise.race([this.page.title().catch(() => null), busy]);
+
+		clearTimeout(timer);
+		if (title !== null)
+			this.title = title;
+		this.url = short(this.page.url());
+		this.tell();
+	}
+
+	tell(more) {
+		const state = JSON.stringify({ url: this.url, title: this.title, status: this.status,
+			crashed: this.crashed || undefined, ...more });
+
+		if (state !== this.told)
+			this.browser.wire.send(this.browser.types.tab, this.number, { state,
+				url: this.url, title: this.title, status: String(this.status) });
+		this.told = state;
+	}
+
+	/* Dialogs */
+
+	opened(dialog) {
+		const about = { type: dialog.type(), message: short(dialog.message(), 8000),
+			default: dialog.defaultValue() || undefined };
+		const leave = dialog.type() === 'beforeunload';
+
+		if (this.policy === 'ask' && !leave) {
+			this.dialog = dialog;
+			this.line('dialog', { ...about, open: true });
+			for (const tell of this.onDialog)
+				tell(about);
+			return;
+		}
+		const accept = leave || this.policy === 'accept';
+
+		this.line('dialog', { ...about, answer: accept ? 'accept' : 'dismiss' });
+		(accept ? dialog.accept(about.default) : dialog.dismiss()).catch(() => {});
+	}
+
+	async answer(accept, text) {
+		const dialog = this.dialog;
+
+		if (!dialog)
+			throw new Failure('ENOENT', 'no dialog is open');
+		this.dialog = null;
+		await (accept ? dialog.accept(text) : dialog.dismiss());
+		this.line('dialog', { type: dialog.type(), answer: accept ? 'accept' : 'dismiss', text });
+	}
+
+	/* What a request causes: a popup, a download, a status */
+
+	watch() {
+		const watch = { status: null, downloads: [], popups: [], expected: 0,
+			end: () => this.watches.delete(watch) };
+
+		this.watches.add(watch);
+		return watch;
+	}
+
+	downloaded(download) {
+		const name = this.browser.downloads.begin(download, this.number);
+
+		for (const watch of this.watches)
+			watch.downloads.push(name);
+	}
+
+	// A popup's target is told at once, its page a little later.
+	expectPopup() {
+		for (const watch of this.watches)
+			watch.expected++;
+	}
+
+	popped(number) {
+		for (const watch of this.watches)
+			watch.popups.push(number);
+	}
+
+	async downloadsSettled(watch, error) {
+		if (/Download is starting|ERR_ABORTED/.test(error.message))
+			await this.until(() => watch.downloads.length, /Download/.test(error.message)
+				? LATE_EFFECT_MS : 50);
+	}
+
+	async popupsSettled(watch) {
+		if (watch.expected > watch.popups.length)
+			await this.until(() => watch.popups.length >= watch.expected, LATE_EFFECT_MS);
+	}
+
+	async until(condition, limit) {
+		for (const end = Date.now() + limit; !condition() && Date.now() < end;)
+			await new Promise((resolve) => setTimeout(resolve, 5));
+	}
+
+	/* Requests */
+
+	stopAll() {
+		for (const call of this.running)
+			if (!call.operation.direct)
+				call.fail(new Failure('ECANCELED', 'stopped'));
+	}
+
+	// One after another, in the order in which they came.
+	enqueue(call) {
+		const before = this.queue;
+
+		this.running.add(call);
+		this.queue = before.then(() => call.start(this)).finally(() => this.running.delete(call));
+		return this.queue;
+	}
+
+	direct(call) {
+		this.running.add(call);
+		return call.start(this).finally(() => this.running.delete(call));
+	}
+}
+
+module.exports = { Tab };
