@@ -30,7 +30,7 @@ ALL_LIBS = $(PKG_LIBS) -pthread -lm
 # The init program is static, small and never instrumented: it runs inside every sandbox.
 INIT_CFLAGS := $(BASE_CFLAGS) -Os -g0 -static -ffunction-sections -fdata-sections -Wl,--gc-sections -MMD -MP
 
-LIB_SRC := $(wildcard common/*.c runner/*.c runner/checkpoint/*.c kernels/*.c)
+LIB_SRC := $(wildcard common/*.c runner/*.c runner/checkpoint/*.c kernels/*.c kernels/browser/*.c)
 FS_SRC := $(filter-out fs/main.c,$(wildcard fs/*.c))
 INIT_SRC := $(wildcard runner/init/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o) $(B)/obj/runner/init_image.o

@@ -37,6 +37,9 @@ static int failed(struct control_handle *c, int err, const struct fail *f)
 static void let_go(struct control_handle *c)
 {
 	list_remove(&c->call.waiter.link);
+	if (c->call.data && c->call.control->release)
+		c->call.control->release(&c->call);
+	c->call.data = NULL;
 	c->call.going = false;
 	c->call.error = 0;
 	c->answered = false;
@@ -80,10 +83,12 @@ static bool complete(const struct control_handle *c)
 	return memchr(c->pending.data, '\n', c->pending.len) != NULL;
 }
 
-/* One line without the white space at its end; -EINVAL when there are more. */
-static int trim_line(struct buf *text, struct fail *f)
+/* One line without the white space at its end (or just its line end); -EINVAL when there are more. */
+static int trim_line(struct buf *text, bool keeps_space, struct fail *f)
 {
-	while (text->len && strchr(" \t\r\n", text->data[text->len - 1]))
+	const char *space = keeps_space ? "\r\n" : " \t\r\n";
+
+	while (text->len && strchr(space, text->data[text->len - 1]))
 		text->data[--text->len] = '\0';
 	if (text->len && memchr(text->data, '\n', text->len))
 		return fail_set(f, -EINVAL, "one line at a time");
@@ -106,7 +111,7 @@ static int act(struct control_handle *c)
 	if (c->call.control->syntax == CONTROL_LINE ||
 		(c->call.control->syntax == CONTROL_LINE_OR_JSON &&
 			(text.len == 0 || *text.data != '{')))
-		r = trim_line(&text, &f);
+		r = trim_line(&text, c->call.control->keeps_space, &f);
 	if (r == 0)
 		r = c->call.control->begin(&c->call, buf_text(&text), text.len, &f);
 	return r < 0 ? failed(c, r, &f) : 0;

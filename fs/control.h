@@ -31,6 +31,7 @@ struct control_call;
 struct control {
 	enum control_syntax syntax;
 	bool no_nul; /* a NUL byte is refused in the write that brings it */
+	bool keeps_space; /* of a line only its end is cut off, not white space before it */
 	bool waits_in_write; /* the write returns when the call has ended, not only the close */
 	const char *usage; /* lines that begin with #; NULL: none */
 
@@ -41,6 +42,8 @@ struct control {
 	void (*cancel)(struct control_call *call);
 	/* What the handle that wrote reads; NULL: what a fresh one reads. */
 	int (*answer)(struct control_call *call, struct buf *ret);
+	/* The call is over and its answer read, or nobody waits any more: frees call->data. */
+	void (*release)(struct control_call *call);
 };
 
 /* A request being carried out, from its start until the handle takes another or is closed. */
@@ -51,6 +54,7 @@ struct control_call {
 	bool going;
 	int error; /* of the end */
 	uint32_t object; /* the handler's: the number of a run... */
+	void *data; /* the handler's; control->release is called when it is set */
 	struct waiter waiter; /* the handler's: what tells it of the end */
 	struct list ended; /* waiters: the end of this call */
 };

@@ -24,6 +24,7 @@
 #include "fs/parked.h"
 #include "fs/scratch.h"
 #include "fs/session.h"
+#include "kernels/browser/browser.h"
 #include "kernels/context.h"
 #include "runner/checkpoint/checkpoint.h"
 #include "runner/checkpoint/checkpoint_view.h"
@@ -109,6 +110,8 @@ static void on_event(void *arg, const struct sandbox_event *event)
 
 	if (m->contexts)
 		contexts_event(m->contexts, event);
+	if (m->browser)
+		browser_event(m->browser, event);
 }
 
 static void on_sandbox_died(void *arg)
@@ -117,6 +120,8 @@ static void on_sandbox_died(void *arg)
 
 	if (m->contexts)
 		contexts_sandbox_died(m->contexts);
+	if (m->browser)
+		browser_sandbox_died(m->browser);
 }
 
 static int open_runs(struct mount *m, struct fail *f)
@@ -151,6 +156,20 @@ static int open_contexts(struct mount *m, struct fail *f)
 	};
 
 	return contexts_open(&config, &m->contexts, f);
+}
+
+static int open_browser(struct mount *m, struct fail *f)
+{
+	const struct browser_config config = {
+		.loop = m->loop,
+		.sandbox = m->sandbox,
+		.runs = m->runs,
+		.shares_network = net_of(m->config) == SANDBOX_NET_HOST,
+		.log = (void (*)(void *, const char *, ...))mount_log,
+		.arg = m,
+	};
+
+	return browser_open(&config, &m->browser, f);
 }
 
 /* Half of what the process may have open is for files/ to keep; the rest is for open files, pipes
@@ -234,6 +253,8 @@ static void stop(struct mount *m, struct signals *signals)
 	checkpoint_view_free(m->view);
 	checkpoint_jobs_free(m->checkpoints);
 	session_close(m);
+	browser_close_all(m->browser);
+	m->browser = NULL;
 	contexts_close(m->contexts);
 	m->contexts = NULL;
 	checkpoint_tree_close(m);
@@ -272,6 +293,7 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 
 	list_init(&m.scratch);
 	list_init(&m.whole_dirs);
+	list_init(&m.frozen);
 	list_init(&m.parked);
 	list_init(&m.interrupted);
 	if (getrandom(&m.generation, sizeof(m.generation), 0) < 0)
@@ -283,6 +305,8 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 		r = open_runs(&m, f);
 	if (r == 0)
 		r = open_contexts(&m, f);
+	if (r == 0)
+		r = open_browser(&m, f);
 	if (r == 0)
 		r = open_files(&m, f);
 	if (r == 0)

@@ -99,6 +99,10 @@ static const struct synth_file root_files[] = {
 		.help = "what is stored, newest last",
 		.type = SYNTH_DIRECTORY,
 		.child = &synth_checkpoints},
+	{.name = "browser",
+		.help = "a Chromium in the sandbox",
+		.type = SYNTH_DIRECTORY,
+		.child = &synth_browser},
 	{.name = "files", .help = "the sandbox's own file tree", .type = SYNTH_FILES_ROOT},
 };
 

@@ -13,6 +13,7 @@
 #include "runner/run.h"
 #include "runner/sandbox.h"
 
+struct browser;
 struct contexts;
 struct files;
 struct event_log;
@@ -35,6 +36,7 @@ struct mount {
 	struct sandbox *sandbox;
 	struct runs *runs;
 	struct contexts *contexts;
+	struct browser *browser;
 	struct files *files;
 	struct files *trees; /* checkpoints/N/tree/ */
 	int trees_fd; /* where those are, each by its archive's hash */
@@ -49,6 +51,7 @@ struct mount {
 	uint64_t requests, failures; /* control requests taken, refused */
 	char *texts[8]; /* owned; the last text of each file of ctl/ that takes one */
 	uint32_t json_run; /* the run that ctl/run.json started last; 0: none */
+	struct list frozen; /* of struct synth_freeze.link: content that readers hold */
 	struct list scratch; /* editors' temporary files */
 	uint16_t next_scratch;
 	uint16_t next_instance; /* of control file nodes */

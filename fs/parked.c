@@ -122,6 +122,11 @@ void parked_reply_write(struct parked *p, size_t count)
 	fuse_reply_write(unpark(p), count);
 }
 
+int parked_reply_open(struct parked *p, const struct fuse_file_info *fi)
+{
+	return fuse_reply_open(unpark(p), fi);
+}
+
 void parked_tell_interrupted(struct mount *m)
 {
 	while (!list_empty(&m->interrupted)) {

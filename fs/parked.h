@@ -50,6 +50,8 @@ void parked_deadline(struct parked *p, uint64_t usec);
 void parked_reply(struct parked *p, int err);
 void parked_reply_data(struct parked *p, const void *data, size_t len);
 void parked_reply_write(struct parked *p, size_t count);
+/* As fuse_reply_open(): -ENOENT when the open was taken back, and the handle is to be closed. */
+int parked_reply_open(struct parked *p, const struct fuse_file_info *fi);
 
 /* Answers those whose callers were interrupted; by the leader, outside of request handlers. */
 void parked_tell_interrupted(struct mount *m);

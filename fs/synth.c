@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/scope.h"
+#include "common/waiters.h"
 #include "fs/control.h"
 #include "fs/mount.h"
 #include "fs/scratch.h"
@@ -13,7 +14,7 @@
 
 const struct synth_dir *const synth_dirs[] = {&synth_root, &synth_ctl, &synth_out, &synth_run,
 	&synth_code, &synth_context, &synth_cells, &synth_cell, &synth_results, &synth_result,
-	&synth_checkpoints, &synth_checkpoint};
+	&synth_checkpoints, &synth_checkpoint, &synth_browser, &synth_pages, &synth_page};
 const size_t synth_dirs_len = ARRAY_LEN(synth_dirs);
 
 uint64_t synth_ino(const struct synth_node *n)
@@ -138,11 +139,40 @@ int synth_content(struct mount *m, const struct synth_node *n, struct buf *ret)
 	return 0;
 }
 
+void synth_freeze_end(struct synth_freeze *freeze, int error)
+{
+	freeze->going = false;
+	freeze->error = error;
+	waiters_wake(&freeze->ended);
+}
+
+/* What the reader that opened this node id holds; NULL: nobody does. */
+static const struct synth_freeze *find_frozen(struct mount *m, const struct synth_node *n)
+{
+	struct list *item;
+
+	list_for_each(item, &m->frozen)
+	{
+		const struct synth_freeze *freeze = list_entry(item, struct synth_freeze, link);
+
+		if (freeze->node.dir == n->dir && freeze->node.object == n->object &&
+			freeze->node.slot == n->slot && freeze->node.instance == n->instance)
+			return freeze;
+	}
+	return NULL;
+}
+
 int synth_size(struct mount *m, const struct synth_node *n, uint64_t *ret)
 {
 	const struct synth_file *file = synth_file_of(n);
+	const struct synth_freeze *frozen = file && file->freeze ? find_frozen(m, n) : NULL;
 	struct buf content auto_buf = {0};
 	int r;
+
+	if (frozen && !frozen->going) {
+		*ret = frozen->content.len;
+		return 0;
+	}
 
 	if (file && file->size)
 		return file->size(m, n, ret);

@@ -13,6 +13,7 @@
 
 struct control;
 struct mount;
+struct synth_freeze;
 struct synth_dir;
 struct synth_file;
 
@@ -42,6 +43,10 @@ struct synth_file {
 	ssize_t (*pread)(
 		struct mount *m, const struct synth_node *n, void *data, size_t len, uint64_t off);
 	int (*link)(struct mount *m, const struct synth_node *n, struct buf *ret);
+	/* Content that is taken when a reader opens the file, and frozen for it: fills
+	 * freeze->content, or sets freeze->going and calls synth_freeze_end() later. -errno: the open
+	 * fails. size gives what stat shows before. */
+	int (*freeze)(struct synth_freeze *freeze);
 
 	/* pread or write said -EAGAIN: the list of waiters that tells when to try again. */
 	struct list *(*waiters)(struct mount *m, const struct synth_node *n);
@@ -58,6 +63,23 @@ struct synth_file {
 	/* Whether the name exists at present; NULL: always. */
 	bool (*present)(struct mount *m, const struct synth_node *n);
 };
+
+/* Content being taken for one open handle. */
+struct synth_freeze {
+	struct list link; /* in mount.frozen */
+	struct mount *m; /* borrowed */
+	struct synth_node node;
+	bool going;
+	int error; /* of the end: 0 or -errno */
+	struct buf content;
+	void *data; /* the handler's */
+	/* The reader was interrupted or has gone: nothing is to be ended any more. Frees data. */
+	void (*cancel)(struct synth_freeze *freeze);
+	struct list ended; /* waiters */
+};
+
+/* By the handler: the content is there, or cannot be taken. */
+void synth_freeze_end(struct synth_freeze *freeze, int error);
 
 struct synth_times {
 	uint64_t changed_usec; /* wall clock */
@@ -96,6 +118,7 @@ struct synth_dir {
 extern const struct synth_dir *const synth_dirs[];
 extern const size_t synth_dirs_len;
 extern const struct synth_dir synth_root, synth_ctl, synth_out, synth_run;
+extern const struct synth_dir synth_browser, synth_pages, synth_page;
 extern const struct synth_dir synth_code, synth_context, synth_cells, synth_cell, synth_results,
 	synth_result;
 extern const struct synth_dir synth_checkpoints, synth_checkpoint;

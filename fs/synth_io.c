@@ -26,6 +26,7 @@ struct synth_handle {
 	struct control_handle control;
 	struct buf content; /* what `show` gave at the first read */
 	bool shown;
+	struct synth_freeze *frozen; /* owned; NULL: the content was not taken at open */
 	uint64_t read_end; /* for poll: where the reader is */
 	struct waiter poll_waiter;
 	struct fuse_pollhandle *poll; /* owned; NULL: nobody polls */
@@ -45,6 +46,32 @@ static int check_open(const struct synth_node *n, const struct synth_file *file,
 	if ((flags & O_ACCMODE) != O_RDONLY && !file->control && !file->write)
 		return -EACCES;
 	return 0;
+}
+
+/* Begins to take the content of a file that is frozen for its reader. */
+static int begin_freeze(struct synth_handle *h)
+{
+	struct synth_freeze *freeze = calloc(1, sizeof(*freeze));
+
+	if (!freeze)
+		return -ENOMEM;
+	freeze->m = h->m;
+	freeze->node = h->node;
+	list_init(&freeze->ended);
+	list_add_tail(&h->m->frozen, &freeze->link);
+	h->frozen = freeze;
+	return h->file->freeze(freeze);
+}
+
+static void end_freeze(struct synth_freeze *freeze)
+{
+	if (!freeze)
+		return;
+	if (freeze->cancel)
+		freeze->cancel(freeze);
+	list_remove(&freeze->link);
+	buf_clear(&freeze->content);
+	free(freeze);
 }
 
 static void tell_poller(struct waiter *waiter)
@@ -85,11 +112,15 @@ int synth_handle_open(struct mount *m, const struct synth_node *n, struct fuse_f
 		control_open(&h->control, m, n, fi->flags & O_APPEND);
 	} else if (h->writer && file->opened) {
 		file->opened(m, n);
+	} else if (file->freeze) {
+		r = begin_freeze(h);
 	}
 	fi->fh = (uintptr_t)h;
 	fi->direct_io = !file || !file->final || !file->final(m, n);
 	fi->keep_cache = 0;
-	return 0;
+	if (r < 0)
+		synth_handle_close(fi);
+	return r;
 }
 
 void synth_handle_close(struct fuse_file_info *fi)
@@ -106,7 +137,57 @@ void synth_handle_close(struct fuse_file_info *fi)
 	if (h->poll)
 		fuse_pollhandle_destroy(h->poll);
 	buf_clear(&h->content);
+	end_freeze(h->frozen);
 	free(h);
+}
+
+/* An open that waits until the content is taken. */
+struct opening {
+	struct fuse_file_info fi;
+	bool answered; /* the handle is the kernel's now */
+};
+
+static void drop_opening(void *handle)
+{
+	struct opening *opening = handle;
+
+	if (!opening->answered)
+		synth_handle_close(&opening->fi);
+	free(opening);
+}
+
+static void open_taken(struct parked *p, bool at_deadline)
+{
+	struct opening *opening = p->handle;
+	struct fuse_file_info fi = opening->fi;
+	int error = handle_of(&fi)->frozen->error;
+
+	(void)at_deadline;
+	if (error) {
+		parked_reply(p, error);
+		return;
+	}
+	opening->answered = true;
+	if (parked_reply_open(p, &fi) == -ENOENT)
+		synth_handle_close(&fi);
+}
+
+static void wait_for_content(struct mount *m, fuse_req_t req, struct fuse_file_info *fi)
+{
+	struct opening *opening = malloc(sizeof(*opening));
+	struct parked *p = NULL;
+
+	if (!opening) {
+		synth_handle_close(fi);
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	*opening = (struct opening){.fi = *fi};
+	p = parked_new(m, req, opening, &handle_of(fi)->frozen->ended, open_taken);
+	if (p)
+		p->drop = drop_opening;
+	else
+		drop_opening(opening);
 }
 
 void synth_open(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -118,6 +199,8 @@ void synth_open(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_fil
 		r = synth_handle_open(m, &n, fi);
 	if (r < 0)
 		fuse_reply_err(req, -r);
+	else if (handle_of(fi)->frozen && handle_of(fi)->frozen->going)
+		wait_for_content(m, req, fi);
 	else if (fuse_reply_open(req, fi) == -ENOENT)
 		synth_handle_close(fi);
 }
@@ -258,6 +341,8 @@ void synth_read(struct mount *m, fuse_req_t req, size_t size, off_t off, struct 
 		reply_part(req, &h->scratch->data, 0, size, (uint64_t)off);
 	else if (h->is_control)
 		read_control(h, req, size, (uint64_t)off, nonblock);
+	else if (h->frozen)
+		reply_part(req, &h->frozen->content, 0, size, (uint64_t)off);
 	else if (h->file->pread)
 		read_stream(h, req, size, (uint64_t)off, nonblock);
 	else

@@ -94,7 +94,7 @@ static void set_instance(struct mount *m, struct synth_node *n)
 {
 	const struct synth_file *file = synth_file_of(n);
 
-	if (file && (file->control || file->write))
+	if (file && (file->control || file->write || file->freeze))
 		n->instance = ++m->next_instance;
 }
 

@@ -35,7 +35,7 @@ const reads = { ...capture.reads, ...settings.reads };
 
 class Browser {
 	constructor(wire, types, config) {
-		Object.assign(this, { wire, types, config });
+		Object.assign(this, { wire, types, config: settings.flatten(config) });
 		this.tabs = new Map();
 		this.calls = new Map();
 		this.nextPage = config.firstPage || 1;
@@ -61,7 +61,7 @@ class Browser {
 		for (const page of this.context.pages())
 			this.pageOpened(page);
 		await Promise.all([...this.tabs.values()].map((tab) => tab.ready));
-		await settings.configure(this, {});
+		await settings.apply(this);
 		this.wire.send(this.types.state, 0, { state: JSON.stringify(this.view.about) });
 	}
 
@@ -171,6 +171,7 @@ class Browser {
 			this.pageOpened(page);
 
 		await tab.ready;
+		this.wire.send(this.types.tab, tab.number, { active: '1' });
 		return tab;
 	}
 

@@ -116,20 +116,37 @@ const dialog = {
 	},
 };
 
-// The new settings, as a whole, checked by the daemon.
+// The daemon's configuration, with what the user wrote to config.json spread into it.
+function flatten(config) {
+	const own = config.settings || {};
+
+	return { ...config, ignoreTls: Boolean(own.ignore_tls), credentials: own.credentials || null,
+		headers: own.headers || {}, offline: Boolean(own.offline), userAgent: own.user_agent || undefined,
+		headless: Boolean(own.headless || config.headless),
+		cdp: typeof own.cdp === 'boolean' ? own.cdp : config.cdp };
+}
+
+// The settings as a whole, now.
 async function configure(browser, settings) {
-	Object.assign(browser.config, settings);
+	const { firstPage, ...config } = flatten(settings);
+
+	Object.assign(browser.config, config);
+	if (browser.context)
+		await apply(browser);
+}
+
+async function apply(browser) {
 	const { context, config } = browser;
 
 	for (const tab of browser.tabs.values())
-		await tab.ignoreTls(Boolean(config.ignoreTls));
-	await context.setHTTPCredentials(config.credentials || null);
-	await context.setExtraHTTPHeaders(config.headers || {});
-	await context.setOffline(Boolean(config.offline));
+		await tab.ignoreTls(config.ignoreTls);
+	await context.setHTTPCredentials(config.credentials);
+	await context.setExtraHTTPHeaders(config.headers);
+	await context.setOffline(config.offline);
 }
 
 module.exports = {
-	configure,
+	configure, flatten, apply,
 	operations: { 'cookies.json': cookies, 'storage.json': storage, viewport, dialog },
 	reads: {
 		'cookies.json': { read: true, run: async (tab) => json(await tab.page.context().cookies()) },

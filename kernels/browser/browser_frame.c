@@ -1,0 +1,191 @@
+// What the driver tells: answers, tabs, lines. It runs with hostile code around it, so nothing that
+// it says is believed to be well-formed.
+#include "kernels/browser/browser_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/json_in.h"
+#include "common/scope.h"
+
+#define ANSWER_MAX (128 * 1024 * 1024)
+#define FIELD_MAX 8192
+#define ERRNO_MAX 134
+
+static int errno_of(const struct kernel_field *name)
+{
+	for (int i = 1; i < ERRNO_MAX; i++) {
+		const char *known = strerrorname_np(i);
+
+		if (known && kernel_wire_is(name, known))
+			return i;
+	}
+	return EIO;
+}
+
+static bool is_json(const void *text, size_t len)
+{
+	struct json_object *value auto_call(json_in_free) = NULL;
+
+	return json_in_parse(text, len, &value, NULL) == 0;
+}
+
+static void on_data(struct browser *b, const struct kernel_frame *frame)
+{
+	struct browser_request *request = browser_request_find(b, frame->execution);
+	struct kernel_field data;
+
+	if (!request || !request->sent || !kernel_wire_find(frame, "data", &data))
+		return;
+	if (request->answer.len + data.len > ANSWER_MAX)
+		request->answer.error = -EFBIG;
+	buf_add(&request->answer, data.value, data.len);
+}
+
+static void on_answer(struct browser *b, const struct kernel_frame *frame)
+{
+	struct browser_request *request = browser_request_find(b, frame->execution);
+	struct kernel_field error, words = {0}, result;
+	int err = 0;
+
+	if (!request || !request->sent)
+		return;
+	if (kernel_wire_find(frame, "errno", &error))
+		err = -errno_of(&error);
+	kernel_wire_find(frame, "message", &words);
+	if (kernel_wire_find(frame, "result", &result) && is_json(result.value, result.len)) {
+		buf_add(&request->result, result.value, result.len);
+		buf_add_char(&request->result, '\n');
+	}
+	if (request->answer.error && !err) {
+		static const char large[] = "the answer is over 128 MiB";
+
+		err = request->answer.error;
+		words = (struct kernel_field){.value = large, .len = sizeof(large) - 1};
+	}
+	browser_request_end(request, err, words.value ? words.value : "", words.len);
+}
+
+static void on_state(struct browser *b, const struct kernel_frame *frame)
+{
+	struct kernel_field state;
+	char *copy;
+
+	if (!kernel_wire_find(frame, "state", &state) || state.len > FIELD_MAX ||
+		!is_json(state.value, state.len) || *(const char *)state.value != '{')
+		return;
+	copy = strndup(state.value, state.len);
+	if (!copy)
+		return;
+	free(b->about);
+	b->about = copy;
+	if (b->state == BROWSER_STARTING) {
+		b->state = BROWSER_RUNNING;
+		b->config.log(b->config.arg, "browser: started");
+	}
+}
+
+/* One line of text of a page, cut where it would not be one. */
+static void take_text(const struct kernel_frame *frame, const char *name, char **place)
+{
+	struct kernel_field field;
+	char *copy;
+
+	if (!kernel_wire_find(frame, name, &field))
+		return;
+	copy = strndup(field.value, field.len < FIELD_MAX ? field.len : FIELD_MAX);
+	if (!copy)
+		return;
+	copy[strcspn(copy, "\r\n")] = '\0';
+	free(*place);
+	*place = copy;
+}
+
+static uint32_t number_of(const struct kernel_field *field)
+{
+	char text[16] = "";
+
+	memcpy(text, field->value, field->len < 15 ? field->len : 15);
+	return (uint32_t)strtoul(text, NULL, 10);
+}
+
+static void on_tab(struct browser *b, const struct kernel_frame *frame)
+{
+	struct browser_page *page = browser_page_find(b, frame->execution);
+	struct kernel_field field;
+
+	if (kernel_wire_find(frame, "closed", &field)) {
+		if (page) {
+			b->config.log(b->config.arg, "browser: page %u closed", page->number);
+			browser_page_remove(b, page);
+		}
+		return;
+	}
+	if (!page && browser_page_add(b, frame->execution, &page) < 0)
+		return;
+	take_text(frame, "url", &page->url);
+	take_text(frame, "title", &page->title);
+	take_text(frame, "status", &page->status);
+	if (kernel_wire_find(frame, "opener", &field))
+		page->opener = number_of(&field);
+	if (kernel_wire_find(frame, "crashed", &field))
+		page->crashed = number_of(&field);
+	if (kernel_wire_find(frame, "active", &field))
+		b->active = page->number;
+}
+
+static void on_line(struct browser *b, const struct kernel_frame *frame)
+{
+	static const char *const kinds[] = {[BROWSER_CONSOLE] = "console",
+		[BROWSER_NETWORK] = "network",
+		[BROWSER_DIALOG] = "dialog"};
+	struct browser_page *page = browser_page_find(b, frame->execution);
+	struct kernel_field kind, text;
+
+	if (!page || !kernel_wire_find(frame, "kind", &kind) ||
+		!kernel_wire_find(frame, "text", &text))
+		return;
+	for (size_t i = 0; i < BROWSER_LINES; i++)
+		if (kernel_wire_is(&kind, kinds[i]))
+			browser_page_line(page, (enum browser_lines)i, text.value, text.len);
+}
+
+static void on_log(struct browser *b, const struct kernel_frame *frame)
+{
+	struct kernel_field text;
+	struct fail line;
+
+	if (!kernel_wire_find(frame, "text", &text))
+		return;
+	/* Makes one line of it, without control characters. */
+	fail_set(
+		&line, 0, "%.*s", (int)(text.len < 300 ? text.len : 300), (const char *)text.value);
+	b->config.log(b->config.arg, "browser: %s", line.text);
+}
+
+void browser_frame(struct browser *b, const struct kernel_frame *frame)
+{
+	switch (frame->type) {
+	case BROWSER_DATA:
+		on_data(b, frame);
+		break;
+	case BROWSER_ANSWER:
+		on_answer(b, frame);
+		break;
+	case BROWSER_STATE:
+		on_state(b, frame);
+		break;
+	case BROWSER_TAB:
+		on_tab(b, frame);
+		break;
+	case BROWSER_LINE:
+		on_line(b, frame);
+		break;
+	case BROWSER_LOG:
+		on_log(b, frame);
+		break;
+	default:
+		break;
+	}
+}
