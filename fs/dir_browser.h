@@ -23,14 +23,15 @@ extern const struct control dir_browser_goto, dir_browser_back, dir_browser_forw
 		.name = file, .help = words, .mode = 0644, .show = browser_call_show,              \
 		.control = &(how)                                                                  \
 	}
+/* Not readable by all: tar does not even open empty files that are, and these are empty until then. */
 #define BROWSER_FROZEN(file, words)                                                                \
 	{                                                                                          \
-		.name = file, .help = words, .mode = 0444, .size = browser_call_no_size,           \
+		.name = file, .help = words, .mode = 0440, .size = browser_call_no_size,           \
 		.freeze = browser_call_freeze                                                      \
 	}
 #define BROWSER_BOTH(file, words, how)                                                             \
 	{                                                                                          \
-		.name = file, .help = words, .mode = 0644, .size = browser_call_no_size,           \
+		.name = file, .help = words, .mode = 0640, .size = browser_call_no_size,           \
 		.freeze = browser_call_freeze, .control = &(how)                                   \
 	}
 #define BROWSER_NOTES(file, words, how)                                                            \

@@ -60,6 +60,7 @@ class Browser {
 		await this.cdp.send('Target.setDiscoverTargets', { discover: true });
 		for (const page of this.context.pages())
 			this.pageOpened(page);
+		this.fresh = [...this.tabs.values()][0] || null;
 		await Promise.all([...this.tabs.values()].map((tab) => tab.ready));
 		await settings.apply(this);
 		this.wire.send(this.types.state, 0, { state: JSON.stringify(this.view.about) });
@@ -165,6 +166,14 @@ class Browser {
 		this.wire.send(this.types.tab, tab.number, { closed: '1' });
 	}
 
+	// The tab that the browser itself opened, once.
+	takeFirst() {
+		const first = this.fresh;
+
+		this.fresh = null;
+		return first && this.tabs.get(first.number);
+	}
+
 	async newTab() {
 		const page = await this.context.newPage();
 		const tab = [...this.tabs.values()].find((one) => one.page === page) ||
@@ -187,9 +196,11 @@ class Browser {
 			if (!operation)
 				throw new Failure('EINVAL', `no such operation: ${op}`);
 			await Promise.race([this.started, call.ended]);
-			const tab = op === 'new' || page === '0' ? await this.newTab()
+			const tab = op === 'new' ? this.takeFirst() || await this.newTab()
+				: page === '0' ? [...this.tabs.values()].pop() || await this.newTab()
 				: this.tabs.get(Number(page));
 
+			this.fresh = null;
 			if (!tab)
 				throw new Failure('ENXIO', `page ${page} was closed`);
 			await (operation.direct ? tab.direct(call) : tab.enqueue(call));

@@ -13,12 +13,17 @@
 #define FIELD_MAX 8192
 #define ERRNO_MAX 134
 
+static bool says(const struct kernel_field *field, const char *text)
+{
+	return field->len == strlen(text) && !memcmp(field->value, text, field->len);
+}
+
 static int errno_of(const struct kernel_field *name)
 {
 	for (int i = 1; i < ERRNO_MAX; i++) {
 		const char *known = strerrorname_np(i);
 
-		if (known && kernel_wire_is(name, known))
+		if (known && says(name, known))
 			return i;
 	}
 	return EIO;
@@ -147,7 +152,7 @@ static void on_line(struct browser *b, const struct kernel_frame *frame)
 		!kernel_wire_find(frame, "text", &text))
 		return;
 	for (size_t i = 0; i < BROWSER_LINES; i++)
-		if (kernel_wire_is(&kind, kinds[i]))
+		if (says(&kind, kinds[i]))
 			browser_page_line(page, (enum browser_lines)i, text.value, text.len);
 }
 

@@ -89,7 +89,7 @@ class Call {
 			error: failure ? { code: failure.code, message: failure.message } : undefined,
 			url: tab ? tab.page.url().slice(0, 4096) : undefined, title: tab ? tab.title : undefined,
 			status: tab ? tab.status : undefined,
-			page: outcome && outcome.page,
+			page: outcome ? outcome.page : undefined,
 			popup: watch && watch.popups.length ? watch.popups[0] : undefined,
 			download: download || (watch ? watch.downloads[0] : undefined), dialog };
 	}
