@@ -14,6 +14,30 @@ static int show_state(struct mount *m, const struct synth_node *n, struct buf *r
 	return browser_describe(m->browser, ret);
 }
 
+static enum browser_door door_of(const struct synth_node *n)
+{
+	return strcmp(synth_file_of(n)->name, "cdp_url") ? BROWSER_DOOR_LIVE : BROWSER_DOOR_CDP;
+}
+
+static int show_door(struct mount *m, const struct synth_node *n, struct buf *ret)
+{
+	const char *url;
+	int r = browser_url(m->browser, door_of(n), &url, NULL);
+
+	return r < 0 ? r : buf_printf(ret, "%s\n", url);
+}
+
+/* As long as there is nothing to read, or nobody has asked, there is no URL to measure. */
+static int size_door(struct mount *m, const struct synth_node *n, uint64_t *ret)
+{
+	const struct browser *b = m->browser;
+
+	*ret = b->relay && b->doors[door_of(n)]
+		       ? strlen(browser_relay_url(b->relay, door_of(n))) + 1
+		       : 0;
+	return 0;
+}
+
 static int show_timeout(struct mount *m, const struct synth_node *n, struct buf *ret)
 {
 	(void)n;
@@ -79,6 +103,16 @@ static const struct synth_file browser_files[] = {
 		.help = "stopped, starting, running or crashed; version, pages, memory",
 		.mode = 0444,
 		.show = show_state},
+	{.name = "cdp_url",
+		.help = "a URL on the host for Playwright's connectOverCDP",
+		.mode = 0440,
+		.show = show_door,
+		.size = size_door},
+	{.name = "live_url",
+		.help = "a URL on the host: a page that shows and controls the browser",
+		.mode = 0440,
+		.show = show_door,
+		.size = size_door},
 	{.name = "timeout",
 		.help = "milliseconds that a request may take if it names no timeout",
 		.mode = 0644,

@@ -81,6 +81,7 @@ void browser_close_all(struct browser *b)
 	waiters_wake(&b->closed);
 	loop_timer_cancel(b->config.loop, &b->close_limit);
 	kernel_host_clear(&b->host);
+	browser_relay_close(b->relay);
 	forget_pages(b);
 	for (size_t i = 0; i < ARRAY_LEN(b->whole); i++)
 		browser_request_unref(b->whole[i]);
@@ -187,6 +188,8 @@ static void on_dead(struct kernel *kernel, const struct kernel_death *death)
 	else
 		browser_request_fail_sent(b, -EIO, why.text);
 	forget_pages(b);
+	browser_relay_close(b->relay);
+	b->relay = NULL;
 	waiters_wake(&b->closed);
 	restart(b);
 }
@@ -212,6 +215,27 @@ int browser_start(struct browser *b, struct fail *f)
 		free(b->about);
 		b->about = NULL;
 	}
+	return r;
+}
+
+int browser_url(struct browser *b, enum browser_door door, const char **ret, struct fail *f)
+{
+	int r = 0;
+
+	if (b->state != BROWSER_RUNNING || b->closing)
+		return fail_set(f, -ENXIO, "no browser runs; write a URL to browser/goto");
+	if (!b->doors[door])
+		return door == BROWSER_DOOR_LIVE
+			       ? fail_set(f, -ENOPKG,
+					 "the browser has no display: the package is "
+					 "tigervnc-standalone-server")
+			       : fail_set(f, -EOPNOTSUPP,
+					 "the browser's port is not open; write {\"cdp\":true} to "
+					 "browser/config.json and start it again");
+	if (!b->relay)
+		r = browser_relay_open(b->config.loop, b->config.sandbox, &b->relay, f);
+	if (r == 0)
+		*ret = browser_relay_url(b->relay, door);
 	return r;
 }
 

@@ -10,6 +10,7 @@
 #include "common/list.h"
 #include "common/loop.h"
 #include "common/waiters.h"
+#include "kernels/browser/browser_relay.h"
 #include "kernels/kernel.h"
 
 /* Where it keeps its files, inside the sandbox. */
@@ -78,6 +79,8 @@ struct browser {
 	uint32_t next_request;
 	struct list requests; /* that go on */
 	struct browser_request *whole[4]; /* counted; the last of pages/new and the like */
+	bool doors[BROWSER_DOORS]; /* what the browser has behind cdp_url and live_url */
+	struct browser_relay *relay; /* owned; NULL: nobody asked for a URL yet */
 	char *about; /* owned; a JSON object: what the driver told of itself; NULL: nothing */
 	struct buf words; /* what the driver last wrote to its standard error */
 	struct list closed; /* waiters: the browser has ended */
@@ -99,6 +102,11 @@ const char *browser_state_name(const struct browser *b);
 
 /* state.json. */
 int browser_describe(const struct browser *b, struct buf *ret);
+
+/* A URL on the host's loopback that reaches the browser; made when it is first asked for, and good
+ * until the browser ends. Borrowed. -ENXIO: no browser runs; -ENOPKG: it has no display;
+ * -EOPNOTSUPP: its port is not open. */
+int browser_url(struct browser *b, enum browser_door door, const char **ret, struct fail *f);
 
 /* Ends it; waiters of b->closed are told. False: there is nothing to wait for. */
 bool browser_end(struct browser *b);

@@ -72,14 +72,30 @@ static void on_answer(struct browser *b, const struct kernel_frame *frame)
 	browser_request_end(request, err, words.value ? words.value : "", words.len);
 }
 
+static int find_doors(const char *key, const struct json_object *value, void *arg)
+{
+	static const char *const names[] = {
+		[BROWSER_DOOR_CDP] = "cdp", [BROWSER_DOOR_LIVE] = "live"};
+	bool *doors = arg;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(key, names[i]) && json_in_type(value) == JSON_IN_BOOL)
+			doors[i] = json_in_bool(value);
+	return 0;
+}
+
 static void on_state(struct browser *b, const struct kernel_frame *frame)
 {
+	struct json_object *value auto_call(json_in_free) = NULL;
 	struct kernel_field state;
 	char *copy;
 
-	if (!kernel_wire_find(frame, "state", &state) || state.len > FIELD_MAX ||
-		!is_json(state.value, state.len) || *(const char *)state.value != '{')
+	if (!kernel_wire_find(frame, "state", &state) || state.len < 2 || state.len > FIELD_MAX ||
+		*(const char *)state.value != '{' ||
+		((const char *)state.value)[state.len - 1] != '}' ||
+		json_in_parse(state.value, state.len, &value, NULL) < 0)
 		return;
+	json_in_each(value, find_doors, b->doors);
 	copy = strndup(state.value, state.len);
 	if (!copy)
 		return;

@@ -4,6 +4,7 @@ const fs = require('fs');
 const path = require('path');
 const { spawn } = require('child_process');
 const { Failure, plain } = require('./failure');
+const { serveCdp, serveLive } = require('./relay');
 
 // Screenshots do not wait for web fonts, which may never come.
 process.env.PW_TEST_SCREENSHOT_NO_FONTS_READY = '1';
@@ -128,14 +129,19 @@ async function launch(browser) {
 	}
 	const port = config.cdp ? await portOf(config.profile) : 0;
 	let clients = false;
+	const share = () => {
+		clients = true;
+	};
+
+	if (port)
+		serveCdp(path.join(config.run, 'cdp'), port, share);
+	if (shown)
+		serveLive(path.join(config.run, 'live'), shown.socket);
 
 	return {
 		context, port, display: shown,
 		downloadPath: path.join(config.downloads, '.partial'),
 		shared: () => clients,
-		share: () => {
-			clients = true;
-		},
 		about: { version: context.browser().version(), headless: !shown,
 			sandbox: own ? 'chromium' : 'sandpit', cdp: port > 0, live: Boolean(shown) },
 	};
