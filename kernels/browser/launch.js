@@ -60,7 +60,7 @@ async function display(config) {
 
 function options(config, shown, ownSandbox) {
 	const args = ['--window-position=0,0', '--window-size=1280,800', '--disable-dev-shm-usage',
-		'--no-first-run', '--disable-gpu', '--password-store=basic'];
+		'--no-first-run', '--hide-crash-restore-bubble', '--test-type', '--disable-gpu', '--password-store=basic'];
 
 	if (config.cdp)
 		args.push('--remote-debugging-port=0');
