@@ -1,0 +1,128 @@
+# browser/: what fails, fails in the write, under its own errno and in words.
+# runs-as: root user
+load ../lib/helper
+load ../lib/browser
+
+setup() { setup_browser; }
+
+@test "navigations that fail, and the one after" {
+	ask goto "$PAGES/"
+	refused goto http://127.0.0.1:7999/ ECONNREFUSED
+	ask goto "$PAGES/two"
+	refused goto http://no.such.name.invalid/ EHOSTUNREACH
+	ask goto "$PAGES/two"
+	refused goto "$PAGES/loop" ELOOP
+	refused goto "$PAGES/reset" ECONNRESET
+	refused goto "https://127.0.0.1:8000/" EPROTO
+	refused goto http://127.0.0.1:9/ EINVAL
+	refused goto javascript:1 EINVAL
+	refused goto 'http://[/' EINVAL
+	refused goto "$PAGES/auth" EACCES
+	refused goto '{"url":"'"$PAGES/hang"'","timeout":400}' ETIMEDOUT
+	refused goto '{"url":"x","waituntil":"load"}' EINVAL
+	refused goto '{"url":1}' EINVAL
+	ask goto "$PAGES/"
+}
+
+@test "what is a success: 404, 204, downloads, no scheme, about:, data:" {
+	ask goto "$PAGES/404"
+	eq "$(of goto .status)" 404
+	ask goto 127.0.0.1:8000/two
+	ask goto "$PAGES/204"
+	eq "$(of goto .status)" 204
+	eq "$(cat "$B/url")" "$PAGES/two"
+	ask goto "$PAGES/download"
+	eq "$(of goto .download)" 'evil name.bin'
+	wait_for is_file "$B/downloads/evil name.bin"
+	eq "$(cat "$B/downloads/evil name.bin")" 12345
+	ask goto about:blank
+	eq "$(of goto .status)" null
+	ask goto 'data:text/html,<title>d</title>'
+	eq "$(of goto .title)" d
+	ask goto "$PAGES/json"
+	eq "$(of goto .status)" 200
+}
+
+@test "elements: none, several, hidden, disabled, covered, stale, no selector" {
+	ask timeout 600
+	ask goto "$PAGES/"
+	refused click '#nothing' ENOENT
+	refused click .d ENOTUNIQ
+	refused click '#hidden' EBUSY
+	refused click '#disabled' EBUSY
+	refused click '#covered' EBUSY
+	match "$(cat "$D/error")" 'intercepts pointer events'
+	refused click ref=e999 ESTALE
+	refused click 'div[' EINVAL
+	refused click 'foo=bar' EINVAL
+	refused fill $'#b\tx' EINVAL
+	refused select $'#s\tThree' ENOENT
+	refused key NoSuchKey EINVAL
+	refused mouse 'jump 1 1' EINVAL
+	refused upload $'#f\t/nowhere' ENOENT
+	refused wait '{"selector":"#never","timeout":300}' ETIMEDOUT
+}
+
+@test "evaluate tells values apart and always gives JSON" {
+	ask goto "$PAGES/"
+	while IFS='|' read -r script want; do
+		ask evaluate "$script"
+		eq "$(jq -c . "$B/evaluate")" "$want" "$script"
+	done <<'END'
+1+1|{"value":2}
+undefined|{"value":null,"type":"undefined"}
+10n|{"value":"10","type":"bigint"}
+NaN|{"value":null,"type":"NaN"}
+(()=>1)|{"value":null,"type":"function","description":"()=>1"}
+var a={};a.a=a;a|{"value":{"a":{"$type":"cycle","value":"/"}}}
+const q=1;q|{"value":1}
+const q=2;q|{"value":2}
+return 5|{"value":5}
+await 6|{"value":6}
+Promise.resolve([1n])|{"value":[{"$type":"bigint","value":"1"}]}
+END
+	refused evaluate 'throw new Error("boo")' EREMOTEIO
+	eq "$(of evaluate .error.message)" 'Error: boo'
+	refused evaluate 'Promise.reject("why")' EREMOTEIO
+	refused evaluate 'syntax(((' EREMOTEIO
+	ask evaluate '"x".repeat(5e6)'
+	eq "$(of evaluate '.value|length')" 5000000
+}
+
+@test "what never ends is stopped, and the next request works" {
+	ask goto "$PAGES/"
+	ask timeout 500
+	refused evaluate 'for(;;){}' ETIMEDOUT
+	refused click '#spin' ETIMEDOUT
+	ask timeout 30000
+	ask goto "$PAGES/two"
+	start_interruptible sh -c "echo '$PAGES/hang' >'$B/goto'"
+	wait_for blocked "$PID" sh
+	sleep 0.2
+	kill -INT "$PID"
+	wait_for ended_pid "$PID"
+	ask goto "$PAGES/"
+	eq "$(cat "$B/title")" Home
+}
+
+@test "a page too tall for one image is refused, a tall one is whole" {
+	ask goto "$PAGES/tall?h=100000"
+	refused screenshot full EFBIG
+	ask goto "$PAGES/tall?h=20000"
+	ask screenshot full
+	ask goto '{"url":"'"$PAGES/font"'","waitUntil":"commit"}'
+	ask screenshot ''
+}
+
+@test "certificates, credentials" {
+	need openssl
+	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
+		-keyout "$T/key" -out "$T/cert" 2>/dev/null
+	cat "$T/key" "$T/cert" >"$D/files/work/pem"
+	serve_pages 8443 /work/pem
+	refused goto https://127.0.0.1:8443/ EKEYREJECTED
+	ask config.json '{"ignore_tls": true, "credentials": {"username": "u", "password": "p"}, "headless": true}'
+	ask goto https://127.0.0.1:8443/
+	ask goto "$PAGES/auth"
+	eq "$(of goto .title)" authorized
+}

@@ -1,0 +1,69 @@
+# browser/cdp_url and live_url: from outside, with a token, on loopback, shared.
+# runs-as: root user
+load ../lib/helper
+load ../lib/browser
+
+setup() {
+	setup_browser
+	need curl
+}
+
+code() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
+
+@test "the token, the host and the origin are checked on every request" {
+	ask goto "$PAGES/"
+	url=$(cat "$B/cdp_url")
+	eq "$(code "${url}json/version")" 200
+	eq "$(code "${url%??}00/json/version")" 403
+	eq "$(code -H 'Host: evil.example' "${url}json/version")" 403
+	eq "$(code -H 'Origin: http://evil.example' "${url}json/version")" 403
+	run curl -s -w '%{num_connects} %{http_code}\n' -o /dev/null -o /dev/null "${url}json/version" "${url%/*/}/x/json/version"
+	match "$output" '1 403'
+	ask close x
+	refute curl -s -m 2 "$url"
+}
+
+@test "an outside client shares the pages, and downloads still arrive" {
+	ask goto "$PAGES/"
+	NODE_PATH=$HELPERS/drivers/browser/node_modules node -e '
+		const { chromium } = require("playwright-core");
+		(async () => {
+			const browser = await chromium.connectOverCDP(process.argv[1]);
+			const page = browser.contexts()[0].pages()[0];
+			await page.fill("#i", "outside");
+			await browser.close();
+		})();' "$(cat "$B/cdp_url")"
+	eq "$(value 'document.querySelector("#i").value')" '"outside"'
+	ask click '#download'
+	wait_for is_file "$B/downloads/evil name.bin"
+	eq "$(cat "$B/downloads/evil name.bin")" 12345
+}
+
+@test "the live page shows and controls the same browser" {
+	need Xtigervnc
+	ask config.json '{"headless": false}'
+	ask goto "$PAGES/"
+	NODE_PATH=$HELPERS/drivers/browser/node_modules node -e '
+		const { chromium } = require("playwright-core");
+		const fs = require("fs");
+		(async () => {
+			const browser = await chromium.launch({ executablePath: "/usr/bin/chromium",
+				chromiumSandbox: false });
+			const page = await browser.newPage();
+			await page.goto(process.argv[1]);
+			await page.waitForSelector("canvas");
+			await page.waitForFunction(() => !document.getElementById("state").textContent);
+			await page.click("canvas", { position: { x: 640, y: 500 } });
+			fs.writeFileSync(process.argv[2], "#i\n");
+			await page.keyboard.type("human");
+			await page.waitForTimeout(500);
+			await browser.close();
+		})();' "$(cat "$B/live_url")" "$B/focus"
+	wait_for eq "$(value 'document.querySelector("#i").value')" '"human"'
+}
+
+@test "without a display the live page says which package it needs" {
+	ask goto "$PAGES/"
+	run cat "$B/live_url"
+	match "$output" 'Package not installed'
+}

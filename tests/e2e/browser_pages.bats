@@ -1,0 +1,112 @@
+# browser/pages/: tabs, popups, dialogs, frames, files.
+# runs-as: root user
+load ../lib/helper
+load ../lib/browser
+
+setup() { setup_browser; }
+
+@test "tabs come and go, and numbers are not used again" {
+	ask pages/new "$PAGES/"
+	eq "$(of pages/new .page)" 1
+	ask pages/new "$PAGES/two"
+	eq "$(of pages/new .page)" 2
+	eq "$(cat "$B/pages/active")" 2
+	eq "$(cat "$B/title") $(cat "$B/pages/1/title")" 'Two Home'
+	ask pages/active 1
+	eq "$(cat "$B/title")" Home
+	rmdir "$B/pages/1"
+	eq "$(cat "$B/pages/active")" 2
+	ask pages/new "$PAGES/"
+	eq "$(of pages/new .page)" 3
+	refused pages/active 1 ENOENT
+}
+
+@test "a popup is named, and its opener takes over when it closes" {
+	ask goto "$PAGES/"
+	ask click '#popup'
+	eq "$(of click .popup)" 2
+	wait_for file_is "$B/pages/2/title" Two
+	ask pages/active 2
+	rmdir "$B/pages/2"
+	eq "$(cat "$B/pages/active")" 1
+	match "$(cat "$D/log")" 'page 1 opened page 2'
+}
+
+@test "a download is named and arrives" {
+	ask goto "$PAGES/"
+	ask click '#download'
+	eq "$(of click .download)" 'evil name.bin'
+	wait_for is_file "$B/downloads/evil name.bin"
+	rm "$B/downloads/evil name.bin"
+}
+
+@test "dialogs hold nothing up" {
+	ask goto "$PAGES/"
+	ask click '#alert'
+	eq "$(cat "$B/title")" alerted
+	eq "$(of dialog '.type + .message + .answer')" alerthidismiss
+	ask dialog 'policy accept'
+	ask click '#confirm'
+	eq "$(cat "$B/title")" 'confirmed true'
+	ask dialog 'policy ask'
+	ask click '#confirm'
+	eq "$(of click .dialog.type)" confirm
+	refused click '#b' EBUSY
+	ask dialog dismiss
+	wait_for file_is "$B/title" 'confirmed false'
+	ask dialog clear
+	eq "$(cat "$B/dialog")" ''
+	ask goto "$PAGES/leave"
+	ask click button
+	ask goto "$PAGES/two"
+}
+
+@test "frames: seen and used by their refs" {
+	ask goto "$PAGES/frames"
+	match "$(cat "$B/snapshot")" 'second page'
+	ref=$(grep -oE 'button "inner".*\[ref=[a-z0-9]+\]' "$B/snapshot" | grep -oE 'ref=[a-z0-9]+')
+	ask click "$ref"
+	match "$(cat "$B/snapshot")" 'button "done"'
+}
+
+@test "files are chosen in the sandbox" {
+	echo 1234 >"$D/files/work/up.txt"
+	ask goto "$PAGES/"
+	ask upload $'#f\t/work/up.txt'
+	eq "$(cat "$B/title")" up.txt:5
+}
+
+@test "cookies, storage and viewport go out and come back" {
+	ask goto "$PAGES/"
+	ask cookies.json '[{"name":"a","value":"b"}]'
+	eq "$(value document.cookie)" '"a=b"'
+	ask evaluate 'localStorage.setItem("k","v")'
+	cat "$B/storage.json" >"$T/storage"
+	ask evaluate 'localStorage.clear(); document.cookie="a=;max-age=0"'
+	cat "$T/storage" >"$B/storage.json"
+	eq "$(value 'localStorage.getItem("k")+document.cookie')" '"va=b"'
+	ask viewport 800x600
+	eq "$(cat "$B/viewport")" 800x600
+	refused cookies.json '{"a":' EINVAL
+}
+
+@test "console and network are lines of JSON" {
+	ask goto "$PAGES/404"
+	eq "$(jq -r 'select(.type=="document")|.status' "$B/network")" 404
+	ask evaluate 'console.log("a\nb")'
+	eq "$(jq -r 'select(.type=="log")|.text' "$B/console")" $'a\nb'
+	ask console clear
+	eq "$(cat "$B/console")" ''
+}
+
+@test "requests of two writers run one after another" {
+	ask goto "$PAGES/"
+	start sh -c "echo 400 >'$B/wait'; date +%s%N >'$T/first'"
+	first=$PID
+	sleep 0.1
+	ask click '#b'
+	date +%s%N >"$T/second"
+	wait_for is_file "$T/first"
+	eq "$(cat "$B/title")" clicked
+	(($(cat "$T/second") + 50000000 > $(cat "$T/first"))) || fail "the second did not wait"
+}

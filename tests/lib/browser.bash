@@ -1,0 +1,47 @@
+# What the browser's tests use: pages inside the sandbox, and requests with their errno.
+
+PAGES=http://127.0.0.1:8000
+
+# Skips where the machine lacks what a browser needs, and serves the pages.
+setup_browser() {
+	need chromium node python3
+	[[ -d $HELPERS/drivers/browser/node_modules ]] || skip "the driver's npm packages are not installed"
+	make_dirs
+	mount_sandbox "$@"
+	B=$D/browser
+	serve_pages 8000
+	echo '{"headless": true}' >"$B/config.json"
+}
+
+# serve_pages PORT [PEM]
+serve_pages() {
+	cp "$TEST_LIB/pages.py" "$D/files/work/pages.py"
+	echo "exec python3 /work/pages.py $*" >"$D/ctl/start"
+	json '{"cmd": "until (exec 3<>/dev/tcp/127.0.0.1/'"$1"'); do sleep 0.05; done 2>/dev/null", "shell": "/bin/bash"}'
+}
+
+# ask FILE TEXT: the request must succeed.
+ask() {
+	printf '%s\n' "$2" >"$B/$1" || fail "browser/$1 failed: $(cat "$D/error")"
+}
+
+# refused FILE TEXT ERRNO: the write, or the close, fails so.
+refused() {
+	run "$HELPERS/fsop" open "$B/$1" w write "$2
+" close
+	match "$output" "$3" || fail "$(cat "$D/error")"
+	match "$(cat "$D/error")" "\\($3\\)"
+}
+
+# value SCRIPT: what it gives in the page.
+value() {
+	ask evaluate "$1"
+	jq -c .value "$B/evaluate"
+}
+
+of() { jq -r "$2" "$B/$1"; }
+
+# Names of the browser's processes that live below the daemon's sandbox.
+browser_processes() {
+	inside 'for p in /proc/[0-9]*; do cat $p/comm; done 2>/dev/null' | grep -cE '^(chromium|node|Xtigervnc)' || true
+}
