@@ -82,7 +82,8 @@ class Browser {
 
 		for (const call of [...this.calls.values()])
 			call.answer(null, null, failure);
-		this.exit(this.closing ? 0 : 1);
+		if (!this.closing)
+			this.exit(1);
 	}
 
 	exit(code) {
@@ -92,6 +93,8 @@ class Browser {
 
 	async close() {
 		this.closing = true;
+		for (const call of this.calls.values())
+			call.fail(new Failure('ENXIO', 'the browser was closed'));
 		const end = setTimeout(() => process.exit(0), 1200);
 
 		await this.started.catch(() => {});
@@ -99,10 +102,11 @@ class Browser {
 			await this.context.close().catch(() => {});
 		clearTimeout(end);
 		this.gone();
+		this.exit(0);
 	}
 
 	explain(failure, tab) {
-		if (failure.code === 'ENXIO' && tab && tab.crashed)
+		if (['ENXIO', 'ECANCELED', 'EIO'].includes(failure.code) && tab && tab.crashed)
 			return new Failure('EIO', 'the page crashed; goto starts it afresh');
 		if (failure.code === 'ENXIO' && tab && tab.closed && !this.closing)
 			return new Failure('ENXIO', `page ${tab.number} was closed`);

@@ -65,9 +65,10 @@ class Call {
 			const outcome = await this.act(tab) || {};
 
 			if (watch)
-				await tab.popupsSettled(watch);
+				await tab.effectsSettled(watch);
 			this.answer(tab, typeof outcome === 'object' ? outcome : {}, null, watch);
 		} catch (error) {
+			await tab.crashSettled(error);
 			const failure = this.signal.aborted && this.signal.reason instanceof Failure
 				? this.signal.reason : failureOf(error, {});
 

@@ -114,7 +114,10 @@ async function launch(browser) {
 
 	if (!findChromium())
 		throw new Failure('ENOPKG', 'Chromium is not installed: the package is chromium');
-	for (const name of [config.profile, config.run, config.shots])
+	// What an earlier driver left when it was killed goes; what this one makes stays out of /tmp.
+	fs.rmSync(config.run, { recursive: true, force: true });
+	process.env.TMPDIR = path.join(config.run, 'tmp');
+	for (const name of [config.profile, config.shots, process.env.TMPDIR])
 		fs.mkdirSync(name, { recursive: true });
 	unlock(config.profile);
 	const shown = await display(config);

@@ -38,10 +38,11 @@ class Tab {
 			message.location()));
 		page.on('pageerror', (error) => this.console('exception',
 			String((error && error.stack) || error)));
+		page.on('request', (request) => this.navigates(request));
 		page.on('response', (response) => this.responded(response));
 		page.on('requestfinished', (request) => this.network(request));
 		page.on('requestfailed', (request) => this.network(request));
-		page.on('framenavigated', (frame) => frame === page.mainFrame() && this.refreshSoon());
+		page.on('framenavigated', (frame) => frame === page.mainFrame() && this.navigated());
 		page.on('domcontentloaded', () => this.refreshSoon());
 		page.on('load', () => this.refreshSoon());
 	}
@@ -116,6 +117,18 @@ class Tab {
 			line: location && location.url ? location.lineNumber + 1 : undefined });
 	}
 
+	navigates(request) {
+		if (request.isNavigationRequest() && request.frame() === this.page.mainFrame())
+			for (const watch of this.watches)
+				watch.navigating = true;
+	}
+
+	navigated() {
+		for (const watch of this.watches)
+			watch.navigating = false;
+		this.refreshSoon();
+	}
+
 	responded(response) {
 		const request = response.request();
 
@@ -128,6 +141,13 @@ class Tab {
 
 	network(request) {
 		const failure = request.failure();
+
+		// A download fails as a navigation first, and begins a moment later.
+		if (failure && request.isNavigationRequest())
+			setTimeout(() => {
+				for (const watch of this.watches)
+					watch.navigating = false;
+			}, 100).unref();
 
 		this.line('network', { method: request.method(), url: short(request.url(), 2000),
 			type: request.resourceType(), status: request.sandpitStatus || null,
@@ -198,7 +218,7 @@ class Tab {
 	/* What a request causes: a popup, a download, a status */
 
 	watch() {
-		const watch = { status: null, downloads: [], popups: [], expected: 0,
+		const watch = { status: null, navigating: false, downloads: [], popups: [], expected: 0,
 			end: () => this.watches.delete(watch) };
 
 		this.watches.add(watch);
@@ -225,13 +245,24 @@ class Tab {
 
 	async downloadsSettled(watch, error) {
 		if (/Download is starting|ERR_ABORTED/.test(error.message))
-			await this.until(() => watch.downloads.length, /Download/.test(error.message)
-				? LATE_EFFECT_MS : 50);
+			await this.until(() => watch.downloads.length || this.crashed,
+				/Download/.test(error.message) ? LATE_EFFECT_MS : 100);
 	}
 
-	async popupsSettled(watch) {
+	// A request that began a navigation has ended when it is known whether a page or a download
+	// comes of it; one that opened a popup, when the popup has its number.
+	async effectsSettled(watch) {
+		if (watch.navigating)
+			await this.until(() => !watch.navigating || watch.downloads.length || this.crashed,
+				LATE_EFFECT_MS);
 		if (watch.expected > watch.popups.length)
 			await this.until(() => watch.popups.length >= watch.expected, LATE_EFFECT_MS);
+	}
+
+	// The crash itself is told a little later than what it broke.
+	async crashSettled(error) {
+		if (/ERR_ABORTED|has been closed|Target closed|crashed/.test(error.message))
+			await this.until(() => this.crashed, 500);
 	}
 
 	async until(condition, limit) {

@@ -104,7 +104,7 @@ setup() { setup_browser; }
 	start sh -c "echo 400 >'$B/wait'; date +%s%N >'$T/first'"
 	first=$PID
 	sleep 0.1
-	ask click '#b'
+	"$HELPERS/fsop" open "$B/click" w write '#b' close
 	date +%s%N >"$T/second"
 	wait_for is_file "$T/first"
 	eq "$(cat "$B/title")" clicked
