@@ -11,6 +11,9 @@ const capture = require('./capture');
 const element = require('./element');
 const navigate = require('./navigate');
 const settings = require('./settings');
+const { memory } = require('./memory');
+
+const MEMORY_MS = 10000;
 
 // Of the browser as a whole.
 const whole = {
@@ -63,7 +66,13 @@ class Browser {
 		this.fresh = [...this.tabs.values()][0] || null;
 		await Promise.all([...this.tabs.values()].map((tab) => tab.ready));
 		await settings.apply(this);
-		this.wire.send(this.types.state, 0, { state: JSON.stringify(this.view.about) });
+		this.tellState();
+		setInterval(() => this.tellState(), MEMORY_MS).unref();
+	}
+
+	tellState() {
+		this.wire.send(this.types.state, 0, { state: JSON.stringify({ ...this.view.about,
+			memory: memory() }) });
 	}
 
 	dead(error) {

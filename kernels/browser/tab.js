@@ -6,6 +6,7 @@ const URL_MAX = 4096;
 const LINE_MAX = 16384;
 const LATE_EFFECT_MS = 2000;
 const SILENCE_MS = 300;
+const REFRESH_MS = 50;
 
 const short = (text, max = URL_MAX) => text.length > max ? `${text.slice(0, max)}...` : text;
 
@@ -53,7 +54,6 @@ class Tab {
 		const { targetInfo } = await this.cdp.send('Target.getTargetInfo');
 
 		this.target = targetInfo.targetId;
-		await this.cdp.send('Runtime.enable');
 		if (this.browser.config.ignoreTls)
 			await this.ignoreTls(true);
 	}
@@ -155,12 +155,16 @@ class Tab {
 			error: failure ? failure.errorText : undefined });
 	}
 
+	// Several events come with every page; one look is enough, and none while a request is going
+	// to look itself.
 	refreshSoon() {
-		this.refresh().catch(() => {});
+		clearTimeout(this.soon);
+		this.soon = setTimeout(() => this.refresh().catch(() => {}), REFRESH_MS);
 	}
 
 	// The title now; a page that is busy keeps the last one known.
 	async refresh() {
+		clearTimeout(this.soon);
 		let timer;
 		const busy = new Promise((resolve) => {
 			timer = setTimeout(resolve, 500, null);
