@@ -135,14 +135,24 @@ async function configure(browser, settings) {
 		await apply(browser);
 }
 
+// Only what differs from the browser's own state: credentials, once set, cost a stop of every request.
 async function apply(browser) {
-	const { context, config } = browser;
+	const { context, config, applied = { credentials: null, headers: {}, offline: false,
+		ignoreTls: false } } = browser;
+	const differs = (key) => JSON.stringify(applied[key]) !== JSON.stringify(config[key]);
 
-	for (const tab of browser.tabs.values())
-		await tab.ignoreTls(config.ignoreTls);
-	await context.setHTTPCredentials(config.credentials);
-	await context.setExtraHTTPHeaders(config.headers);
-	await context.setOffline(config.offline);
+	if (differs('ignoreTls'))
+		for (const tab of browser.tabs.values())
+			await tab.ignoreTls(config.ignoreTls);
+	if (differs('credentials'))
+		await context.setHTTPCredentials(config.credentials);
+	if (differs('headers'))
+		await context.setExtraHTTPHeaders(config.headers);
+	if (differs('offline'))
+		await context.setOffline(config.offline);
+	const { credentials, headers, offline, ignoreTls } = config;
+
+	browser.applied = { credentials, headers, offline, ignoreTls };
 }
 
 module.exports = {

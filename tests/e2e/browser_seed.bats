@@ -48,13 +48,15 @@ setup() { setup_browser; }
 	ask goto "$PAGES/"
 	for file in screenshot.png screenshot-full.png page.pdf content.html text snapshot; do
 		run fsop open "$B/$file" r size read 16777216 close
+		rm -f "$T/copy"
 		cp "$B/$file" "$T/copy"
 		[[ -s $T/copy ]] || fail "$file is empty"
 	done
 	cp "$B/screenshot.png" "$T/s.png"
 	match "$(head -c 4 "$T/s.png" | od -An -c)" 'P +N +G'
 	tar -cf "$T/t.tar" -C "$B" screenshot.png content.html
-	tar -xf "$T/t.tar" -C "$T"
-	match "$(head -c 4 "$T/screenshot.png" | od -An -c)" 'P +N +G'
-	match "$(cat "$T/content.html")" 'Hello'
+	mkdir "$T/x"
+	tar -xf "$T/t.tar" -C "$T/x"
+	match "$(head -c 4 "$T/x/screenshot.png" | od -An -c)" 'P +N +G'
+	match "$(cat "$T/x/content.html")" 'Hello'
 }

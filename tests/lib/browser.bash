@@ -41,7 +41,9 @@ value() {
 
 of() { jq -r "$2" "$B/$1"; }
 
-# Names of the browser's processes that live below the daemon's sandbox.
+# How many of the browser's processes live in the sandbox.
 browser_processes() {
 	inside 'for p in /proc/[0-9]*; do cat $p/comm; done 2>/dev/null' | grep -cE '^(chromium|node|Xtigervnc)' || true
 }
+
+no_browser() { [[ $(browser_processes) == 0 ]]; }
