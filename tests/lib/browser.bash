@@ -2,11 +2,12 @@
 
 PAGES=http://127.0.0.1:8000
 
-# Skips where the machine lacks what a browser needs, and serves the pages.
+# Skips where the machine lacks what a browser needs, and serves the pages. The directories come
+# first: teardown runs after a skip, too, and cleans below them.
 setup_browser() {
+	make_dirs
 	need chromium node python3
 	[[ -d $HELPERS/drivers/browser/node_modules ]] || skip "the driver's npm packages are not installed"
-	make_dirs
 	mount_sandbox "$@"
 	B=$D/browser
 	serve_pages 8000
