@@ -50,13 +50,9 @@ all: $(B)/sandpit drivers
 # typescript/ and browser/ do not work, and say so.
 drivers: $(DRIVERS)/bash/bash-driver $(DRIVERS)/r/wire.so $(DRIVERS)/jupyter/jupyter-driver \
 		$(DRIVER_FILES:kernels/%=$(DRIVERS)/%)
-	@if [ -e kernels/$(NODE_MODULES) ] && { [ ! -e $(DRIVERS)/$(NODE_MODULES) ] || \
-		[ kernels/$(NODE_MODULES) -nt $(DRIVERS)/$(NODE_MODULES) ]; }; then \
-		rm -rf $(DRIVERS)/$(NODE_MODULES) && \
-		cp -R kernels/$(NODE_MODULES) $(DRIVERS)/$(NODE_MODULES); \
-	fi
 	@for name in $(NPM:%=%/node_modules); do \
-		if [ kernels/$$name -nt $(DRIVERS)/$$name ]; then \
+		if [ -e kernels/$$name ] && { [ ! -e $(DRIVERS)/$$name ] || \
+			[ kernels/$$name -nt $(DRIVERS)/$$name ]; }; then \
 			rm -rf $(DRIVERS)/$$name && cp -R kernels/$$name $(DRIVERS)/$$name || exit 1; \
 		fi; \
 	done
@@ -123,14 +119,9 @@ DEPS_BROWSER_yes := chromium tigervnc-standalone-server fonts-liberation fonts-n
 # browser's driver needs Node 20: where the distribution's is older, it gets one of its own.
 NODE_VERSION := 22.12.0
 deps: deps-debian
-	@lock=kernels/$(NODE_MODULES)/.package-lock.json; \
-	if [ "$(CODE)" = yes ] && { [ ! -e $$lock ] || \
-		[ kernels/javascript/package-lock.json -nt $$lock ]; }; then \
-		npm --prefix kernels/javascript ci --ignore-scripts --no-audit --no-fund; \
-	fi
 	@for name in $(if $(filter yes,$(CODE)),javascript) $(if $(filter yes,$(BROWSER)),browser); do \
-		[ kernels/$$name/package-lock.json -nt kernels/$$name/node_modules/.package-lock.json ] || \
-			continue; \
+		lock=kernels/$$name/node_modules/.package-lock.json; \
+		[ ! -e $$lock ] || [ kernels/$$name/package-lock.json -nt $$lock ] || continue; \
 		npm --prefix kernels/$$name ci --ignore-scripts --no-audit --no-fund || exit 1; \
 		if [ $$name = browser ] && [ "$$(node -p 'parseInt(process.versions.node)')" -lt 20 ]; then \
 			npm --prefix kernels/browser install --no-save --ignore-scripts --no-audit --no-fund \
