@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/scope.h"
+
+#define MEMORY_MAX 65536 /* bytes of a stream kept in memory when the disk is full */
 
 static const char *const suffixes[] = {"out", "err", "mix"};
 
@@ -20,6 +23,13 @@ void run_output_close(struct run_output *o)
 {
 	for (int i = 0; i < 3; i++)
 		close_fd(&o->fd[i]);
+}
+
+void run_output_free(struct run_output *o)
+{
+	run_output_close(o);
+	for (int i = 0; i < 3; i++)
+		buf_clear(&o->memory[i]);
 }
 
 void run_output_settle(struct run_output *o)
@@ -37,7 +47,7 @@ void run_output_remove(struct run_output *o)
 {
 	char name[32];
 
-	run_output_close(o);
+	run_output_free(o);
 	for (int i = 0; i < 3; i++) {
 		file_name(o, i, name, sizeof(name));
 		unlinkat(o->dir_fd, name, 0);
@@ -55,26 +65,43 @@ static int open_file(struct run_output *o, enum run_stream stream, int flags)
 	return o->fd[stream] < 0 ? -errno : o->fd[stream];
 }
 
-static int write_at(struct run_output *o, enum run_stream stream, const char *data, size_t len)
+/* Writes what the disk takes; *data and *len are then what is left. */
+static int write_file(struct run_output *o, enum run_stream stream, const char **data, size_t *len)
 {
 	int fd = open_file(o, stream, O_CREAT);
-	uint64_t off = o->kept[stream];
 
 	if (fd < 0)
 		return fd;
-	while (len) {
-		ssize_t n = pwrite(fd, data, len, (off_t)off);
+	while (*len) {
+		ssize_t n = pwrite(fd, *data, *len, (off_t)o->stored[stream]);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return n < 0 ? -errno : -EIO;
-		data += n;
-		len -= (size_t)n;
-		off += (uint64_t)n;
+		*data += n;
+		*len -= (size_t)n;
+		o->stored[stream] += (uint64_t)n;
+		o->kept[stream] += (uint64_t)n;
 	}
-	o->kept[stream] = off;
 	return 0;
+}
+
+/* A command that fills the disk should still be able to say so: when the disk takes no more, a
+ * little is kept in memory, as long as the daemon lives. */
+static int write_at(struct run_output *o, enum run_stream stream, const char *data, size_t len)
+{
+	struct buf *memory = &o->memory[stream];
+	int r = memory->len ? -ENOSPC : write_file(o, stream, &data, &len);
+
+	if (r != -ENOSPC && r != -EDQUOT)
+		return r;
+	if (memory->len + len > MEMORY_MAX)
+		return r;
+	r = buf_add(memory, data, len);
+	if (r == 0)
+		o->kept[stream] += len;
+	return r;
 }
 
 /* Gives `output` a file of its own, which begins with what the one stream has so far. */
@@ -83,7 +110,7 @@ static int begin_mix(struct run_output *o, enum run_stream first)
 	char block[16384];
 	uint64_t off = 0;
 
-	o->kept[RUN_OUTPUT] = 0;
+	o->kept[RUN_OUTPUT] = o->stored[RUN_OUTPUT] = 0;
 	o->mixed = true;
 	while (off < o->kept[first]) {
 		ssize_t n = run_output_read(o, first, block, sizeof(block), off);
@@ -121,7 +148,7 @@ static int keep(struct run_output *o, enum run_stream stream, const char *data, 
 		r = write_at(o, stream, data, len);
 	if (r == 0 && o->mixed)
 		r = write_at(o, RUN_OUTPUT, data, len);
-	if (r == 0 && !o->mixed)
+	if (!o->mixed)
 		o->kept[RUN_OUTPUT] = o->kept[stream];
 	return r;
 }
@@ -150,6 +177,12 @@ ssize_t run_output_read(
 		len = (size_t)(o->kept[stream] - off);
 	if (stream == RUN_OUTPUT && !o->mixed)
 		stream = o->kept[RUN_STDOUT] ? RUN_STDOUT : RUN_STDERR;
+	if (off >= o->stored[stream]) {
+		memcpy(data, o->memory[stream].data + (off - o->stored[stream]), len);
+		return (ssize_t)len;
+	}
+	if (len > o->stored[stream] - off)
+		len = (size_t)(o->stored[stream] - off);
 	fd = open_file(o, stream, 0);
 	if (fd < 0)
 		return fd;

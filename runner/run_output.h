@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/buf.h"
+
 enum run_stream { RUN_STDOUT, RUN_STDERR, RUN_OUTPUT };
 
 struct run_output {
@@ -16,6 +18,8 @@ struct run_output {
 	uint64_t limit_bytes; /* kept of each stream */
 	uint64_t total[2]; /* bytes that the command wrote */
 	uint64_t kept[3]; /* bytes in the file of each; [RUN_OUTPUT] counts without a file, too */
+	uint64_t stored[3]; /* of those, bytes in the file; the rest is in memory */
+	struct buf memory[3]; /* owned; a little that came when the disk took no more */
 	int fd[3]; /* owned; -1 until needed */
 	bool mixed; /* `output` has a file of its own */
 	bool settled; /* nothing more comes: no descriptor is kept */
@@ -26,6 +30,9 @@ void run_output_init(struct run_output *o, int dir_fd, uint32_t number, uint64_t
 
 /* Closes descriptors; the files stay. */
 void run_output_close(struct run_output *o);
+
+/* Closes, and frees what is in memory; the files stay. */
+void run_output_free(struct run_output *o);
 
 /* Nothing more will be added: closes descriptors, and reads open what they need for themselves. */
 void run_output_settle(struct run_output *o);

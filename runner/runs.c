@@ -100,7 +100,7 @@ static void release(struct run *run)
 	waiters_wake(&run->grown);
 	waiters_wake(&run->ended);
 	waiters_wake(&run->in_ready);
-	run_output_close(&run->output);
+	run_output_free(&run->output);
 	free(run->id);
 	free(run->cwd);
 	free(run->user);
@@ -137,7 +137,9 @@ static void fill_row(const struct run *run, struct run_row *ret)
 		.ended_usec = run->ended_usec,
 	};
 	memcpy(ret->total, run->output.total, sizeof(ret->total));
-	memcpy(ret->kept, run->output.kept, sizeof(ret->kept));
+	memcpy(ret->kept, run->output.stored, sizeof(ret->kept));
+	if (!run->output.mixed)
+		ret->kept[RUN_OUTPUT] = ret->kept[RUN_STDOUT] + ret->kept[RUN_STDERR];
 }
 
 static void said(struct run *run, int r)
@@ -238,6 +240,7 @@ static int load_row(const struct run_row *row, void *arg)
 	run->output.mixed = row->mixed;
 	memcpy(run->output.total, row->total, sizeof(run->output.total));
 	memcpy(run->output.kept, row->kept, sizeof(run->output.kept));
+	memcpy(run->output.stored, row->kept, sizeof(run->output.stored));
 	if (run->status != RUN_NEW)
 		runs->last = run;
 	runs->next_number = row->number + 1;
@@ -267,6 +270,7 @@ static void recover_lost(struct run *run)
 	o->mixed = o->kept[RUN_OUTPUT] != 0;
 	if (!o->mixed)
 		o->kept[RUN_OUTPUT] = o->kept[RUN_STDOUT] + o->kept[RUN_STDERR];
+	memcpy(o->stored, o->kept, sizeof(o->stored));
 	runs_log(run->runs, "lost %s: it ran when the daemon died", run->id);
 	run_save(run);
 }
