@@ -190,7 +190,7 @@ socket.socket(socket.AF_UNIX).bind(\"src/s\")"'
 
 # A big tree, so that something can happen while it is stored.
 big_project() {
-	inside 'mkdir -p /work/big && cd /work/big && for i in 1 2 3 4 5 6; do
+	inside 'mkdir -p /work/big && cd /work/big && for i in $(seq 14); do
 		head -c 40000000 /dev/urandom >r$i; done'
 }
 
@@ -243,6 +243,7 @@ big_project() {
 	umount_sandbox
 	mount_sandbox -o max_bytes=1G
 	start_run 'cd /work/app; while :; do echo more >>grows; mv x y; mv y x; truncate -s 1000 z; echo z >z; done 2>/dev/null'
+	wait_for is_file "$D/files/work/app/z"
 	answer=$(ask 'persist /work/app')
 	echo KILL >"$D/out/$ID/kill"
 	match "$(jq -c .changed <<<"$answer")" '"grows"'
