@@ -532,6 +532,7 @@ struct source {
 
 static struct source source;
 
+static bool buffer_key_made;
 static pthread_key_t buffer_key; /* each thread's struct fuse_buf, which libfuse fills */
 
 static void free_buffer(void *arg)
@@ -627,6 +628,7 @@ int session_watch(struct mount *m, struct fail *f)
 	source = (struct source){.loop = {.fd = fd, .ready = on_requests}, .m = m};
 	if (r == 0)
 		r = -pthread_key_create(&buffer_key, free_buffer);
+	buffer_key_made = r == 0;
 	if (r == 0)
 		r = loop_watch(m->loop, &source.loop, EPOLLIN);
 	return r < 0 ? fail_errno(f, r, "watching the FUSE device") : 0;
@@ -634,7 +636,7 @@ int session_watch(struct mount *m, struct fail *f)
 
 void session_close(struct mount *m)
 {
-	struct fuse_buf *buffer = pthread_getspecific(buffer_key);
+	struct fuse_buf *buffer = buffer_key_made ? pthread_getspecific(buffer_key) : NULL;
 
 	if (!m->session)
 		return;
@@ -642,7 +644,8 @@ void session_close(struct mount *m)
 	fuse_session_unmount(m->session);
 	fuse_session_destroy(m->session);
 	m->session = NULL;
-	if (buffer)
-		free_buffer(buffer);
+	if (!buffer)
+		return;
+	free_buffer(buffer);
 	pthread_setspecific(buffer_key, NULL);
 }

@@ -23,6 +23,8 @@ struct archive_out {
 	uint64_t size, max_bytes;
 	int error; /* of writing, -errno */
 	char *zeros; /* owned; ZEROS_LEN bytes of untouched memory */
+	bool closed;
+	bool given_up; /* what is still written is thrown away */
 };
 
 static int write_all(int fd, const char *data, size_t len)
@@ -46,6 +48,8 @@ static la_ssize_t take(struct archive *archive, void *arg, const void *data, siz
 	struct archive_out *out = arg;
 
 	(void)archive;
+	if (out->given_up)
+		return (la_ssize_t)len;
 	if (out->error == 0 && out->max_bytes && len > out->max_bytes - out->size)
 		out->error = -EFBIG;
 	if (out->error == 0 && out->fd >= 0) {
@@ -127,11 +131,15 @@ void archive_out_free(struct archive_out *out)
 {
 	if (!out)
 		return;
-	/* Freeing closes, and closing would write an end. */
-	if (out->archive) {
+	/* A failed archive is not filled up to its last entry's size; closed, it gives its memory back,
+	 * which freeing alone does not (libarchive 3.6). What closing writes goes nowhere. */
+	if (out->archive && !out->closed) {
+		out->given_up = true;
 		out->lib->archive_write_fail(out->archive);
-		out->lib->archive_write_free(out->archive);
+		out->lib->archive_write_close(out->archive);
 	}
+	if (out->archive)
+		out->lib->archive_write_free(out->archive);
 	if (out->entry)
 		out->lib->archive_entry_free(out->entry);
 	if (out->zeros && out->zeros != MAP_FAILED)
@@ -209,6 +217,7 @@ int archive_out_zeros(struct archive_out *out, uint64_t len, struct fail *f)
 int archive_out_close(struct archive_out *out, uint64_t *ret_size,
 	char ret_sha256[SHA256_HEX_LEN + 1], struct fail *f)
 {
+	out->closed = true;
 	if (out->lib->archive_write_close(out->archive) != ARCHIVE_OK || out->error < 0)
 		return failed(out, f);
 	*ret_size = out->size;
