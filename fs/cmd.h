@@ -23,8 +23,8 @@ struct cmd {
 	int (*run)(const struct cmd *cmd, int argc, char **argv); /* an exit code */
 };
 
-extern const struct cmd cmd_mount, cmd_umount, cmd_run, cmd_list, cmd_check, cmd_persist, cmd_restore,
-	cmd_store;
+extern const struct cmd cmd_mount, cmd_umount, cmd_run, cmd_list, cmd_check, cmd_persist,
+	cmd_restore, cmd_store;
 
 /* mount(8)'s helper, sandpit under the name mount.fuse.sandpit. Source: mount(8), EXTERNAL
  * HELPERS. */

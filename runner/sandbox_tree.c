@@ -209,8 +209,7 @@ static int mount_plain(struct sandbox_layer *l, int *ret, struct fail *f)
 	auto_close int fd = take_fd(&l->lower_fd);
 
 	if (fd < 0)
-		fd = open_tree(l->host_fd, "",
-			AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		fd = open_tree(l->host_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (fd < 0)
 		return fail_errno(f, -errno, "taking %s as a part of the tree", l->host);
 	if (mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
