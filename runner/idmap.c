@@ -125,7 +125,8 @@ void idmap_choose(struct idmap *ret)
 	struct passwd entry, *found = NULL;
 
 	idmap_choose_single(ret);
-	getpwuid_r(ret->uid, &entry, names, sizeof(names), &found);
+	if (getpwuid_r(ret->uid, &entry, names, sizeof(names), &found) != 0)
+		found = NULL;
 	const char *name = found ? found->pw_name : NULL;
 	if (ret->uid == 0) {
 		ret->root = true;
@@ -176,7 +177,7 @@ static int run_helper(const char *name, pid_t pid, uint32_t user, uint32_t base,
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		snprintf(words[i], sizeof(words[i]), "%u", numbers[i]);
 	char count[16];
-	snprintf(count, sizeof(count), "%u", IDMAP_LEN - 1);
+	snprintf(count, sizeof(count), "%d", IDMAP_LEN - 1);
 	char *const argv[] = {
 		path, words[0], words[1], words[2], words[3], words[4], words[5], count, NULL};
 	int err = -posix_spawn(&child, path, NULL, NULL, argv, environ);

@@ -249,6 +249,7 @@ static void on_client(struct loop_source *source, uint32_t events)
 static void on_listener(struct loop_source *source, uint32_t events)
 {
 	struct browser_relay *relay = container_of(source, struct browser_relay, listener);
+	// cppcheck-suppress nullPointer
 	auto_close int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct connection *c;
 
