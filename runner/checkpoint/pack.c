@@ -101,12 +101,15 @@ static int pack_link(
 {
 	char target[PATH_MAX];
 	ssize_t len = readlinkat(entry->fd, "", target, sizeof(target) - 1);
+	int r;
 
 	if (len < 0)
 		return task_failed(p->config->task, -errno, f, "%s", entry->path);
 	target[len] = '\0';
 	item->target = target;
-	return archive_out_item(p->out, item, f);
+	r = archive_out_item(p->out, item, f);
+	item->target = NULL;
+	return r;
 }
 
 static int pack_dir(

@@ -171,9 +171,9 @@ strays() {
 }
 no_strays() { [[ -z $(strays) ]]; }
 
-# Mount point and type of each mount below DIR.
+# Type and mount point of each mount below DIR; in order, sandboxes come before what they lie on.
 mounts_below() {
-	awk -v t="$1/" 'index($5, t) == 1 { for (i = 7; $i != "-"; i++) ; print $5, $(i + 1) }' /proc/self/mountinfo
+	awk -v t="$1/" 'index($5, t) == 1 { for (i = 7; $i != "-"; i++) ; print $(i + 1), $5 }' /proc/self/mountinfo
 }
 
 teardown() {
@@ -186,7 +186,7 @@ teardown() {
 		kill -KILL "$pid" 2>/dev/null || true
 		wait "$pid" 2>/dev/null || true
 	done
-	while read -r mount_point type; do
+	while read -r type mount_point; do
 		if [[ $type != fuse.sandpit ]]; then
 			umount "$mount_point"
 		elif ! "$SANDPIT" umount "$mount_point" 3>&-; then
@@ -194,7 +194,7 @@ teardown() {
 			failed=1
 			fusermount3 -u -z "$mount_point" 2>/dev/null || umount -l "$mount_point" || true
 		fi
-	done < <(mounts_below "$T" | sort -r)
+	done < <(mounts_below "$T" | sort)
 	WAIT_SECONDS=5 wait_for no_strays || {
 		strays >&2
 		failed=1
