@@ -187,6 +187,7 @@ teardown() {
 		wait "$pid" 2>/dev/null || true
 	done
 	while read -r type mount_point; do
+		mount_point=$(printf %b "$mount_point")
 		if [[ $type != fuse.sandpit ]]; then
 			umount "$mount_point"
 		elif ! "$SANDPIT" umount "$mount_point" 3>&-; then
