@@ -238,7 +238,7 @@ static int start(struct mount *m, bool foreground, struct signals *signals, stru
 		r = watch_signals(m, signals);
 	if (r < 0)
 		return fail_errno(f, r, "cannot start the event loop");
-	r = agent_new(m->mount_point, geteuid() != 0, &m->agent, f);
+	r = agent_new(m->mount_point, sandbox_will_join(), &m->agent, f);
 	if (r == 0)
 		r = start_sandbox(m, f);
 	if (r == 0)

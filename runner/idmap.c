@@ -118,6 +118,23 @@ void idmap_choose_single(struct idmap *ret)
 	*ret = (struct idmap){.single = true, .uid = geteuid(), .gid = getegid(), .len = 1};
 }
 
+/* Root of a user namespace may have few ids to give away, as in a container: whether a file of
+ * /proc/self, of lines `inside outside count`, has the range (user_namespaces(7)). */
+static bool has_range(const char *path, uint32_t base, uint32_t len)
+{
+	auto_buf struct buf text = {0};
+	unsigned long first, count;
+
+	if (read_file(path, &text) < 0)
+		return false;
+	for (const char *line = buf_text(&text); *line;
+		line += strcspn(line, "\n"), line += *line != 0)
+		if (sscanf(line, "%lu %*u %lu", &first, &count) == 2 && first <= base &&
+			(uint64_t)base + len <= (uint64_t)first + count)
+			return true;
+	return false;
+}
+
 void idmap_choose(struct idmap *ret)
 {
 	char path[64];
@@ -134,6 +151,9 @@ void idmap_choose(struct idmap *ret)
 		ret->len = IDMAP_LEN;
 		if (!find_ranges(ret, name, IDMAP_LEN))
 			ret->uid_base = ret->gid_base = ROOT_BASE;
+		if (!has_range("/proc/self/uid_map", ret->uid_base, IDMAP_LEN) ||
+			!has_range("/proc/self/gid_map", ret->gid_base, IDMAP_LEN))
+			idmap_choose_single(ret);
 		return;
 	}
 	if (!find_program("newuidmap", path, sizeof(path)) ||

@@ -250,6 +250,14 @@ int sandbox_start(const struct sandbox_config *config, struct sandbox **ret, str
 	return start_once(config, &map, ret, f);
 }
 
+bool sandbox_will_join(void)
+{
+	struct idmap map;
+
+	idmap_choose(&map);
+	return !map.root;
+}
+
 int sandbox_join(struct sandbox *s, struct fail *f)
 {
 	if (s->map.root)

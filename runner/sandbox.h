@@ -47,6 +47,9 @@ struct sandbox;
  * what it lacks: root/ (the sandbox's /), the overlays' upper and work directories. */
 int sandbox_start(const struct sandbox_config *config, struct sandbox **ret, struct fail *f);
 
+/* Whether sandbox_join() will enter another user namespace. */
+bool sandbox_will_join(void);
+
 /* Rootless: puts the calling, still single-threaded process into the sandbox's user namespace, so
  * that it can reach files of every id mapped there. As root it does nothing. */
 int sandbox_join(struct sandbox *s, struct fail *f);
