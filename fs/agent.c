@@ -138,6 +138,11 @@ int agent_new(const char *mount_point, bool needed, struct agent **ret, struct f
 	return 0;
 }
 
+bool agent_is_apart(const struct agent *agent)
+{
+	return agent && agent->pid > 0;
+}
+
 void agent_free(struct agent *agent)
 {
 	if (!agent)

@@ -13,6 +13,9 @@ struct agent;
 /* Makes the agent; forks when needed is true. Call while the process has one thread. */
 int agent_new(const char *mount_point, bool needed, struct agent **ret, struct fail *f);
 
+/* Whether it is a process of its own, since this one cannot do its work. */
+bool agent_is_apart(const struct agent *agent);
+
 /* Ends it. NULL is allowed. */
 void agent_free(struct agent *agent);
 

@@ -24,6 +24,7 @@
 #include "fs/parked.h"
 #include "fs/scratch.h"
 #include "fs/session.h"
+#include "fs/synth_ops.h"
 #include "kernels/browser/browser.h"
 #include "kernels/context.h"
 #include "runner/checkpoint/checkpoint.h"
@@ -253,6 +254,7 @@ static void stop(struct mount *m, struct signals *signals)
 	checkpoint_view_free(m->view);
 	checkpoint_jobs_free(m->checkpoints);
 	session_close(m);
+	synth_handles_close(m);
 	browser_close_all(m->browser);
 	m->browser = NULL;
 	contexts_close(m->contexts);
@@ -292,8 +294,9 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 	int r;
 
 	list_init(&m.scratch);
-	list_init(&m.whole_dirs);
+	list_init(&m.open_dirs);
 	list_init(&m.frozen);
+	list_init(&m.handles);
 	list_init(&m.parked);
 	list_init(&m.interrupted);
 	if (getrandom(&m.generation, sizeof(m.generation), 0) < 0)

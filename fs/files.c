@@ -81,6 +81,8 @@ int files_new(const struct files_config *config, struct files **ret, struct fail
 	files->config = *config;
 	files->proc_fd = -1;
 	pthread_mutex_init(&files->devices_lock, NULL);
+	pthread_mutex_init(&files->dirs_lock, NULL);
+	list_init(&files->dirs);
 	r = set_up(files, f);
 	if (r < 0) {
 		files_free(files);
@@ -94,7 +96,9 @@ void files_free(struct files *files)
 {
 	if (!files)
 		return;
+	files_dirs_free(files);
 	node_table_free(files->nodes);
+	pthread_mutex_destroy(&files->dirs_lock);
 	scope_close(&files->proc_fd);
 	pthread_mutex_destroy(&files->devices_lock);
 	free(files);

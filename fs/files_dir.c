@@ -22,6 +22,7 @@ struct dirent64_raw {
 };
 
 struct files_dir {
+	struct list link; /* in files.dirs */
 	struct node_handle *handle; /* the table's; until releasedir */
 	dev_t dev;
 	ino_t ino;
@@ -108,15 +109,29 @@ static int open_dir(struct files *files, fuse_ino_t ino, struct files_dir **ret)
 	if (r < 0)
 		return r;
 	r = node_table_attach(files->nodes, ino, take_fd(&fd), &(*ret)->handle);
-	if (r < 0)
+	if (r < 0) {
 		free_dir(*ret);
-	return r;
+		return r;
+	}
+	pthread_mutex_lock(&files->dirs_lock);
+	list_add_tail(&files->dirs, &(*ret)->link);
+	pthread_mutex_unlock(&files->dirs_lock);
+	return 0;
 }
 
 static void close_dir(struct files *files, struct files_dir *dir)
 {
+	pthread_mutex_lock(&files->dirs_lock);
+	list_remove(&dir->link);
+	pthread_mutex_unlock(&files->dirs_lock);
 	node_table_detach(files->nodes, dir->handle);
 	free_dir(dir);
+}
+
+void files_dirs_free(struct files *files)
+{
+	while (!list_empty(&files->dirs))
+		close_dir(files, list_entry(files->dirs.next, struct files_dir, link));
 }
 
 void files_opendir(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

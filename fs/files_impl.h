@@ -1,6 +1,7 @@
 // What the files_*.c share.
 #pragma once
 
+#include "common/list.h"
 #include "fs/files.h"
 
 #include <fcntl.h>
@@ -31,7 +32,12 @@ struct files {
 	pthread_mutex_t devices_lock;
 	dev_t devices[FILES_DEVICES_MAX]; /* under devices_lock: others than the root's, as seen */
 	unsigned devices_len;
+	pthread_mutex_t dirs_lock;
+	struct list dirs; /* under dirs_lock: open directories */
 };
+
+/* Frees what the kernel did not release before the mount ended. */
+void files_dirs_free(struct files *files);
 
 /* A request's answer made here: frees nothing, and is called once. r is 0 or -errno. */
 static inline void files_reply(fuse_req_t req, int r)

@@ -55,8 +55,9 @@ struct mount {
 	struct list scratch; /* editors' temporary files */
 	uint16_t next_scratch;
 	uint16_t next_instance; /* of control file nodes */
+	struct list handles; /* open synthetic files */
 	struct list parked; /* requests that wait for an answer */
-	struct list whole_dirs; /* open directories of the kind that is removed as a whole */
+	struct list open_dirs; /* open directories of the kind that is removed as a whole */
 	struct list interrupted; /* those that were interrupted and must be told */
 };
 

@@ -634,22 +634,15 @@ int session_watch(struct mount *m, struct fail *f)
 	return r < 0 ? fail_errno(f, r, "watching the FUSE device") : 0;
 }
 
-/* libfuse says that it cannot unmount what the agent has unmounted already. */
-static void say_nothing(enum fuse_log_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-}
-
 void session_close(struct mount *m)
 {
 	struct fuse_buf *buffer = buffer_key_made ? pthread_getspecific(buffer_key) : NULL;
 
 	if (!m->session)
 		return;
-	agent_unmount(m->agent);
-	fuse_set_log_func(say_nothing);
+	/* libfuse unmounts what this process may unmount. */
+	if (agent_is_apart(m->agent))
+		agent_unmount(m->agent);
 	fuse_session_unmount(m->session);
 	fuse_session_destroy(m->session);
 	m->session = NULL;

@@ -17,6 +17,7 @@
 #define READ_MAX (1024 * 1024)
 
 struct synth_handle {
+	struct list link; /* in mount.handles */
 	struct mount *m; /* borrowed */
 	struct synth_node node;
 	const struct synth_file *file; /* NULL: a scratch file */
@@ -102,6 +103,7 @@ int synth_handle_open(struct mount *m, const struct synth_node *n, struct fuse_f
 	h->writer = (fi->flags & O_ACCMODE) != O_RDONLY;
 	h->poll_waiter.wake = tell_poller;
 	list_init(&h->poll_waiter.link);
+	list_add_tail(&m->handles, &h->link);
 	if (!file) {
 		h->scratch = scratch_of(m, n);
 		h->scratch->open++;
@@ -123,10 +125,9 @@ int synth_handle_open(struct mount *m, const struct synth_node *n, struct fuse_f
 	return r;
 }
 
-void synth_handle_close(struct fuse_file_info *fi)
+static void close_handle(struct synth_handle *h)
 {
-	struct synth_handle *h = handle_of(fi);
-
+	list_remove(&h->link);
 	if (h->scratch)
 		scratch_close(h->scratch);
 	if (h->is_control)
@@ -139,6 +140,29 @@ void synth_handle_close(struct fuse_file_info *fi)
 	buf_clear(&h->content);
 	end_freeze(h->frozen);
 	free(h);
+}
+
+void synth_handle_close(struct fuse_file_info *fi)
+{
+	close_handle(handle_of(fi));
+}
+
+static void close_open_files(struct mount *m)
+{
+	while (!list_empty(&m->handles)) {
+		struct synth_handle *h = list_entry(m->handles.next, struct synth_handle, link);
+
+		/* What was not closed was not asked. */
+		if (h->is_control)
+			control_abandon(&h->control);
+		close_handle(h);
+	}
+}
+
+void synth_handles_close(struct mount *m)
+{
+	close_open_files(m);
+	synth_dirs_close(m);
 }
 
 /* An open that waits until the content is taken. */

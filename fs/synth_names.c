@@ -253,7 +253,8 @@ struct names {
 	struct buf text; /* names, each followed by NUL */
 	struct buf nodes; /* of struct synth_node, in the same order */
 	int error;
-	struct list link; /* in mount.whole_dirs, or in none */
+	struct list link; /* in mount.open_dirs */
+	bool whole; /* its parts go with it only */
 	pid_t pid; /* who opened it */
 };
 
@@ -261,9 +262,11 @@ bool synth_is_removing(struct mount *m, fuse_req_t req)
 {
 	struct list *item;
 
-	list_for_each(item, &m->whole_dirs)
+	list_for_each(item, &m->open_dirs)
 	{
-		if (list_entry(item, struct names, link)->pid == fuse_req_ctx(req)->pid)
+		const struct names *names = list_entry(item, struct names, link);
+
+		if (names->whole && names->pid == fuse_req_ctx(req)->pid)
 			return true;
 	}
 	return false;
@@ -510,6 +513,14 @@ static int add_name(void *arg, const char *name, const struct synth_node *child)
 	return names->text.error ? names->text.error : names->nodes.error;
 }
 
+static void free_names(struct names *names)
+{
+	list_remove(&names->link);
+	buf_clear(&names->text);
+	buf_clear(&names->nodes);
+	free(names);
+}
+
 void synth_opendir(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct names *names = calloc(1, sizeof(*names));
@@ -527,18 +538,15 @@ void synth_opendir(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_
 	if (r == 0)
 		r = synth_list(m, &dir, add_name, names);
 	fi->fh = (uintptr_t)names;
-	if (r == 0 && dir.dir->whole) {
+	if (r == 0) {
+		names->whole = dir.dir->whole;
 		names->pid = fuse_req_ctx(req)->pid;
-		list_add_tail(&m->whole_dirs, &names->link);
+		list_add_tail(&m->open_dirs, &names->link);
 	}
 	if (r == 0 && fuse_reply_open(req, fi) == 0)
 		return;
-	if (names) {
-		list_remove(&names->link);
-		buf_clear(&names->text);
-		buf_clear(&names->nodes);
-	}
-	free(names);
+	if (names)
+		free_names(names);
 	if (r < 0)
 		fuse_reply_err(req, -r);
 }
@@ -548,11 +556,14 @@ void synth_releasedir(struct mount *m, fuse_req_t req, struct fuse_file_info *fi
 	struct names *names = (struct names *)(uintptr_t)fi->fh;
 
 	(void)m;
-	list_remove(&names->link);
-	buf_clear(&names->text);
-	buf_clear(&names->nodes);
-	free(names);
+	free_names(names);
 	fuse_reply_err(req, 0);
+}
+
+void synth_dirs_close(struct mount *m)
+{
+	while (!list_empty(&m->open_dirs))
+		free_names(list_entry(m->open_dirs.next, struct names, link));
 }
 
 static size_t add_entry(fuse_req_t req, char *at, size_t room, const char *name,

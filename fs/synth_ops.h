@@ -33,4 +33,7 @@ void synth_opendir(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_
 void synth_readdir(struct mount *m, fuse_req_t req, size_t size, off_t off,
 	struct fuse_file_info *fi, bool plus);
 void synth_releasedir(struct mount *m, fuse_req_t req, struct fuse_file_info *fi);
+/* Closes what the kernel did not release before the mount ended. */
+void synth_handles_close(struct mount *m);
+
 void synth_access(struct mount *m, fuse_req_t req, fuse_ino_t ino, int mask);
