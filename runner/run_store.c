@@ -8,6 +8,7 @@
 
 #include "common/buf.h"
 #include "common/scope.h"
+#include "common/sqlite_errno.h"
 
 #define SCHEMA_VERSION 1
 
@@ -38,30 +39,6 @@ struct run_store {
 	sqlite3_stmt *statements[STATEMENTS];
 };
 
-static int to_errno(int rc)
-{
-	switch (rc & 0xff) {
-	case SQLITE_OK:
-	case SQLITE_DONE:
-	case SQLITE_ROW:
-		return 0;
-	case SQLITE_NOMEM:
-		return -ENOMEM;
-	case SQLITE_FULL:
-		return -ENOSPC;
-	case SQLITE_READONLY:
-	case SQLITE_PERM:
-		return -EROFS;
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return -EBADMSG;
-	case SQLITE_CONSTRAINT:
-		return -EEXIST;
-	default:
-		return -EIO;
-	}
-}
-
 /* Writing ahead keeps a crash or power cut from damaging the index; `synchronous` NORMAL may lose
  * the last rows in a power cut, as files written at that moment may be lost too. */
 static const char schema[] =
@@ -84,7 +61,7 @@ static int read_version(sqlite3 *db, int *ret)
 		rc = sqlite3_step(statement);
 	*ret = rc == SQLITE_ROW ? sqlite3_column_int(statement, 0) : 0;
 	sqlite3_finalize(statement);
-	return to_errno(rc);
+	return sqlite_errno(rc);
 }
 
 static int prepare(struct run_store *store, struct fail *f)
@@ -96,9 +73,9 @@ static int prepare(struct run_store *store, struct fail *f)
 			"its index is of version %d, this sandpit knows %d: use a newer sandpit",
 			version, SCHEMA_VERSION);
 	if (r == 0)
-		r = to_errno(sqlite3_exec(store->db, schema, NULL, NULL, NULL));
+		r = sqlite_errno(sqlite3_exec(store->db, schema, NULL, NULL, NULL));
 	for (int i = 0; r == 0 && i < STATEMENTS; i++)
-		r = to_errno(sqlite3_prepare_v3(store->db, statement_text[i], -1,
+		r = sqlite_errno(sqlite3_prepare_v3(store->db, statement_text[i], -1,
 			SQLITE_PREPARE_PERSISTENT, &store->statements[i], NULL));
 	if (r < 0)
 		return fail_set(
@@ -116,7 +93,7 @@ int run_store_open(const char *state_path, struct run_store **ret, struct fail *
 		free(store);
 		return -ENOMEM;
 	}
-	r = to_errno(sqlite3_open_v2(buf_text(&path), &store->db,
+	r = sqlite_errno(sqlite3_open_v2(buf_text(&path), &store->db,
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 			SQLITE_OPEN_NOFOLLOW,
 		NULL));
@@ -150,7 +127,7 @@ static int finish(sqlite3_stmt *statement)
 
 	sqlite3_reset(statement);
 	sqlite3_clear_bindings(statement);
-	return to_errno(rc);
+	return sqlite_errno(rc);
 }
 
 static int write_row(sqlite3_stmt *s, const struct run_row *row)
@@ -231,7 +208,7 @@ int run_store_load(
 		-1, &s, NULL);
 
 	if (rc != SQLITE_OK)
-		return to_errno(rc);
+		return sqlite_errno(rc);
 	while (r >= 0 && (rc = sqlite3_step(s)) == SQLITE_ROW) {
 		struct run_row row;
 
@@ -239,7 +216,7 @@ int run_store_load(
 		r = each(&row, arg);
 	}
 	sqlite3_finalize(s);
-	return r < 0 ? r : to_errno(rc);
+	return r < 0 ? r : sqlite_errno(rc);
 }
 
 int run_store_cmd(struct run_store *store, uint32_t number, char **ret, uint64_t *ret_len)
@@ -249,7 +226,7 @@ int run_store_cmd(struct run_store *store, uint32_t number, char **ret, uint64_t
 
 	sqlite3_bind_int64(s, 1, number);
 	rc = sqlite3_step(s);
-	r = rc == SQLITE_DONE ? -ENOENT : to_errno(rc);
+	r = rc == SQLITE_DONE ? -ENOENT : sqlite_errno(rc);
 	if (r == 0) {
 		const void *data = sqlite3_column_blob(s, 0);
 
@@ -270,7 +247,7 @@ int run_store_get(struct run_store *store, const char *key, char **ret)
 
 	sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
 	rc = sqlite3_step(s);
-	r = rc == SQLITE_DONE ? -ENOENT : to_errno(rc);
+	r = rc == SQLITE_DONE ? -ENOENT : sqlite_errno(rc);
 	if (r == 0) {
 		*ret = strdup(text_at(s, 0));
 		r = *ret ? 0 : -ENOMEM;

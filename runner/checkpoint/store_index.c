@@ -9,6 +9,7 @@
 
 #include "common/buf.h"
 #include "common/scope.h"
+#include "common/sqlite_errno.h"
 
 enum { HEAD, NEXT, NUMBERED, INSERT, KEEP, REMOVE, NAMES, LIST, LIST_ALL, VERSION, STATEMENTS };
 
@@ -47,34 +48,9 @@ struct store_index {
 	sqlite3_stmt *statements[STATEMENTS];
 };
 
-static int to_errno(int rc)
-{
-	switch (rc & 0xff) {
-	case SQLITE_OK:
-	case SQLITE_DONE:
-	case SQLITE_ROW:
-		return 0;
-	case SQLITE_NOMEM:
-		return -ENOMEM;
-	case SQLITE_FULL:
-		return -ENOSPC;
-	case SQLITE_READONLY:
-	case SQLITE_PERM:
-		return -EROFS;
-	case SQLITE_BUSY:
-		return -EAGAIN;
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-	case SQLITE_CONSTRAINT:
-		return -EBADMSG;
-	default:
-		return -EIO;
-	}
-}
-
 static int failed(const struct store_index *ix, int rc, struct fail *f)
 {
-	int r = to_errno(rc);
+	int r = sqlite_errno(rc);
 
 	return r < 0 ? fail_set(f, r, "the store's index.db: %s",
 			       ix->db ? sqlite3_errmsg(ix->db) : sqlite3_errstr(rc))
@@ -368,7 +344,7 @@ int store_index_version(struct store_index *ix, uint32_t *ret)
 
 	*ret = rc == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(s, 0) : 0;
 	sqlite3_reset(s);
-	return to_errno(rc);
+	return sqlite_errno(rc);
 }
 
 int store_index_names(struct store_index *ix, const char *sha256, struct fail *f)
