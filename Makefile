@@ -48,7 +48,7 @@ all: $(B)/sandpit drivers
 
 # The npm packages are there once `make deps` has fetched them; without, only javascript/,
 # typescript/ and browser/ do not work, and say so.
-drivers: $(DRIVERS)/bash/bash-driver $(DRIVERS)/r/wire.so $(DRIVERS)/jupyter/jupyter-driver \
+drivers: $(DRIVERS)/bin/python $(DRIVERS)/bash/bash-driver $(DRIVERS)/r/wire.so $(DRIVERS)/jupyter/jupyter-driver \
 		$(DRIVER_FILES:kernels/%=$(DRIVERS)/%)
 	@for name in $(NPM:%=%/node_modules); do \
 		if [ -e kernels/$$name ] && { [ ! -e $(DRIVERS)/$$name ] || \
@@ -61,6 +61,11 @@ $(DRIVERS)/%: kernels/%
 	@mkdir -p $(@D)
 	@rm -rf $@
 	cp -R $< $@
+
+# For sandboxes in whose tree `python` has no name of its own; last in their PATH.
+$(DRIVERS)/bin/python:
+	@mkdir -p $(@D)
+	ln -sfn /usr/bin/python3 $@
 
 $(DRIVERS)/bash/bash-driver: kernels/bash/driver.c $(DRIVER_WIRE) $(wildcard kernels/driver/*.h)
 	@mkdir -p $(@D)

@@ -158,9 +158,9 @@ int run_environment(
 	struct runs *runs, const struct sandbox_user *user, char *const *more, char ***ret)
 {
 	static const char *const fixed[] = {
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
-		"TERM=dumb", "PIP_BREAK_SYSTEM_PACKAGES=1", "PIP_ROOT_USER_ACTION=ignore",
-		"DEBIAN_FRONTEND=noninteractive"};
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/sandpit/bin",
+		"LANG=C.UTF-8", "TERM=dumb", "PIP_BREAK_SYSTEM_PACKAGES=1",
+		"PIP_ROOT_USER_ACTION=ignore", "DEBIAN_FRONTEND=noninteractive"};
 	struct buf own auto_buf = {0};
 	size_t len = 0, room = ARRAY_LEN(fixed) + 4 + count(runs->env_pairs) + count(more) + 1;
 	char **env auto_call(run_request_free_strings) = calloc(room, sizeof(*env));

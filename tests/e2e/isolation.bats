@@ -205,3 +205,9 @@ print(s.accept()[0].send(b\"x\"))'"
 	refute inside 'cat /proc/1/exe'
 	refute inside 'echo x > /proc/1/mem'
 }
+
+@test "python is python3, whatever the system calls it" {
+	match "$(inside 'python --version')" 'Python 3'
+	match "$(inside '#!/usr/bin/env python
+exec env python -c "print(6 * 7)"')" 42
+}
