@@ -16,6 +16,7 @@
 #include "common/scope.h"
 
 #define LOOK_MSEC 100
+#define TICKS_A_LINE 5 /* where there is no terminal, a line so often */
 #define BAR_WIDTH 24
 #define CLEAR_LINE "\r\033[K"
 
@@ -133,10 +134,20 @@ static void watch(struct ask *ask, const char *path)
 	uint64_t began_usec = clock_monotonic_usec();
 	struct progress p;
 
-	for (unsigned tick = 0; !wait_moment(ask); tick++)
-		if (isatty(STDERR_FILENO) && look(path, &p))
+	bool terminal = isatty(STDERR_FILENO);
+
+	for (unsigned tick = 1; !wait_moment(ask); tick++) {
+		if (!terminal && tick % TICKS_A_LINE)
+			continue;
+		if (!look(path, &p))
+			continue;
+		if (terminal)
 			show(&p, tick, began_usec);
-	if (isatty(STDERR_FILENO))
+		else
+			fprintf(stderr, "%s: %" PRIu64 " files, %.1f MB\n", p.state, p.files,
+				(double)p.bytes / 1e6);
+	}
+	if (terminal)
 		fputs(CLEAR_LINE, stderr);
 }
 

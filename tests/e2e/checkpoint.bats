@@ -273,3 +273,14 @@ big_project() {
 	eq "$status" 1
 	match "$output" damaged
 }
+
+@test "progress: a bar on a terminal, plain lines elsewhere" {
+	umount_sandbox
+	mount_sandbox -o max_bytes=1G
+	big_project
+	run script -qec "'$SANDPIT' persist '$D' /work/big" /dev/null </dev/null
+	match "$output" 'persisting \[ *<==> *\] [0-9]+ files, [0-9.]+ MB, [0-9.]+ MB/s'
+	run "$SANDPIT" persist "$D" /work/big
+	match "$output" 'persisting: [0-9]+ files, [0-9.]+ MB'
+	refute match "$output" '<==>'
+}
