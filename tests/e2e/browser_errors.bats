@@ -98,7 +98,6 @@ END
 	ask goto "$PAGES/two"
 	start_interruptible sh -c "echo '$PAGES/hang' >'$B/goto'"
 	wait_for blocked "$PID" sh
-	sleep 0.2
 	kill -INT "$PID"
 	wait_for ended_pid "$PID"
 	ask goto "$PAGES/"

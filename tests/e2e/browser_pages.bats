@@ -103,7 +103,7 @@ setup() { setup_browser; }
 	ask goto "$PAGES/"
 	start sh -c "echo 400 >'$B/wait'; date +%s%N >'$T/first'"
 	first=$PID
-	sleep 0.1
+	wait_for blocked "$first" sh
 	"$HELPERS/fsop" open "$B/click" w write '#b' close
 	date +%s%N >"$T/second"
 	wait_for is_file "$T/first"
