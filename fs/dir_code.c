@@ -98,7 +98,7 @@ static int size_code(struct mount *m, const struct synth_node *n, uint64_t *ret)
 	struct context *context = dir_code_context(m, n);
 	struct cell *cell = context ? context_newest(context) : NULL;
 
-	*ret = cell ? cell->code_len : 0;
+	*ret = cell ? cell->code.size : 0;
 	return 0;
 }
 

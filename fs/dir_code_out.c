@@ -141,7 +141,7 @@ static int size_code(struct mount *m, const struct synth_node *n, uint64_t *ret)
 {
 	struct cell *cell = cell_of(m, n);
 
-	*ret = cell ? cell->code_len : 0;
+	*ret = cell ? cell->code.size : 0;
 	return 0;
 }
 
@@ -217,7 +217,7 @@ static int size_events(struct mount *m, const struct synth_node *n, uint64_t *re
 {
 	struct cell *cell = cell_of(m, n);
 
-	*ret = cell ? cell->events_size : 0;
+	*ret = cell ? cell->events.size : 0;
 	return 0;
 }
 

@@ -37,7 +37,7 @@ static int size_part(struct mount *m, const struct synth_node *n, uint64_t *ret)
 
 	if (part < 0)
 		return -ESTALE;
-	*ret = result->parts[part].size;
+	*ret = result->parts[part].data.size;
 	return 0;
 }
 

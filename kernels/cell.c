@@ -56,6 +56,7 @@ int cells_open(struct cells *cells, int state_fd, uint64_t output_bytes)
 	if (mkdirat(state_fd, "code", 0700) < 0 && errno != EEXIST)
 		return -errno;
 	cells->dir_fd = openat(state_fd, "code", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	cells->spill.fd = cells->dir_fd;
 	return cells->dir_fd < 0 ? -errno : empty_dir(cells->dir_fd);
 }
 
@@ -73,32 +74,6 @@ struct cell *cells_at(struct cells *cells, uint32_t number)
 	return cell;
 }
 
-static void code_name(const struct cell *cell, char *ret, size_t size)
-{
-	snprintf(ret, size, "%" PRIu32 ".code", cell->number);
-}
-
-static int write_code(struct cell *cell, const char *code, size_t len)
-{
-	char name[32];
-
-	code_name(cell, name, sizeof(name));
-	int fd auto_close = openat(cell->cells->dir_fd, name,
-		O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0)
-		return -errno;
-	for (size_t at = 0; at < len;) {
-		ssize_t n = write(fd, code + at, len - at);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		at += n > 0 ? (size_t)n : 0;
-	}
-	cell->code_len = len;
-	return 0;
-}
-
 int cell_new(struct cells *cells, const char *code, size_t len, struct cell **ret)
 {
 	struct cell *cell = calloc(1, sizeof(*cell));
@@ -109,7 +84,6 @@ int cell_new(struct cells *cells, const char *code, size_t len, struct cell **re
 		return -ENOMEM;
 	cell->cells = cells;
 	cell->number = cells->next_cell;
-	cell->events_fd = -1;
 	cell->json_size = -1;
 	cell->made_usec = clock_wall_usec();
 	list_init(&cell->link);
@@ -117,28 +91,22 @@ int cell_new(struct cells *cells, const char *code, size_t len, struct cell **re
 	list_init(&cell->grown);
 	list_init(&cell->ended);
 	run_output_init(&cell->output, cells->dir_fd, cell->number, cells->output_bytes);
-	r = write_code(cell, code, len);
+	cell->output.spill = &cells->spill;
+	spill_init(&cell->events, &cells->spill);
+	spill_init(&cell->code, &cells->spill);
+	r = spill_add(&cell->code, code, len);
 	if (r < 0) {
+		spill_clear(&cell->code);
 		free(cell);
 		return r;
 	}
+	spill_settle(&cell->code);
 	cells->next_cell++;
 	bucket = &cells->buckets[cell->number % CELL_BUCKETS];
 	cell->next_in_bucket = *bucket;
 	*bucket = cell;
 	*ret = cell;
 	return 0;
-}
-
-static void remove_files(struct cell *cell)
-{
-	char name[32];
-
-	run_output_remove(&cell->output);
-	code_name(cell, name, sizeof(name));
-	unlinkat(cell->cells->dir_fd, name, 0);
-	snprintf(name, sizeof(name), "%" PRIu32 ".events", cell->number);
-	unlinkat(cell->cells->dir_fd, name, 0);
 }
 
 void cell_free(struct cell *cell)
@@ -152,8 +120,9 @@ void cell_free(struct cell *cell)
 	waiters_wake(&cell->grown);
 	waiters_wake(&cell->ended);
 	cell_free_results(cell);
-	close_fd(&cell->events_fd);
-	remove_files(cell);
+	run_output_remove(&cell->output);
+	spill_clear(&cell->code);
+	spill_clear(&cell->events);
 	free(cell->error_name);
 	free(cell->error_value);
 	for (size_t i = 0; i < cell->traceback_len; i++)
@@ -164,27 +133,7 @@ void cell_free(struct cell *cell)
 
 int cell_code(struct cell *cell, struct buf *ret)
 {
-	char name[32];
-	size_t want = (size_t)cell->code_len;
-	int r = buf_reserve(ret, want);
-
-	code_name(cell, name, sizeof(name));
-	int fd auto_close = openat(cell->cells->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-
-	if (fd < 0)
-		return -errno;
-	while (r == 0 && want) {
-		ssize_t n = read(fd, ret->data + ret->len, want);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		ret->len += (size_t)n;
-		want -= (size_t)n;
-		ret->data[ret->len] = '\0';
-	}
-	return r;
+	return spill_read_all(&cell->code, ret);
 }
 
 void cell_begin(struct cell *cell)
@@ -197,7 +146,7 @@ void cell_begin(struct cell *cell)
 /* There may be very many executions that are over: none keeps descriptors. */
 static void let_go(struct cell *cell)
 {
-	close_fd(&cell->events_fd);
+	spill_settle(&cell->events);
 	run_output_close(&cell->output);
 }
 

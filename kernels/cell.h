@@ -1,5 +1,5 @@
-// One execution of a context: its source, its streams, results and events on disk, and its outcome.
-// Belongs to the loop's leader.
+// One execution of a context: its source, its streams, results and events, in memory while they are
+// small and else on disk, and its outcome. Belongs to the loop's leader.
 #pragma once
 
 #include <stdbool.h>
@@ -7,6 +7,7 @@
 
 #include "common/buf.h"
 #include "common/list.h"
+#include "common/spill.h"
 #include "kernels/kernel_wire.h"
 #include "runner/run_output.h"
 
@@ -34,14 +35,14 @@ extern const size_t cell_formats_len;
 struct cell_part {
 	const struct cell_format *format; /* NULL: extra */
 	char *mime; /* owned; of an extra one, else NULL */
-	uint64_t size;
+	struct spill data;
 };
 
 struct cell_result {
 	struct list link; /* in the cell's, in order */
 	struct cell *cell; /* borrowed */
 	struct cell_result *next_in_bucket;
-	uint32_t number; /* of all results; names the files */
+	uint32_t number; /* of all results; names the nodes */
 	unsigned index; /* in the cell */
 	char *display; /* owned; its id for later updates; NULL: none */
 	bool is_main;
@@ -54,6 +55,7 @@ struct cell_result {
 /* What the cells of a sandbox share. */
 struct cells {
 	int dir_fd; /* owned; STATE/code */
+	struct spill_dir spill; /* in it: what is not small */
 	uint64_t output_bytes; /* kept of each stream, and of the results of one cell */
 	struct cell *buckets[CELL_BUCKETS];
 	struct cell_result *result_buckets[CELL_BUCKETS];
@@ -73,15 +75,14 @@ struct cell {
 	bool restarted; /* it runs in a fresh kernel, after one that ended */
 	bool discard; /* clear_output(wait): with the next result */
 	uint64_t timeout_usec; /* 0: none */
-	uint64_t code_len;
+	struct spill code;
 	uint64_t made_usec, started_usec, ended_usec; /* wall clock */
 	uint64_t started_mono_usec, duration_usec;
 
 	struct run_output output;
 	unsigned char carry[2][4]; /* the beginning of a character that is not complete yet */
 	uint8_t carry_len[2];
-	int events_fd; /* owned; -1: closed */
-	uint64_t events_size;
+	struct spill events;
 	bool events_full;
 
 	struct list results; /* of struct cell_result.link */
@@ -105,7 +106,7 @@ void cells_close(struct cells *cells); /* all cells were freed before */
 struct cell *cells_at(struct cells *cells, uint32_t number);
 struct cell_result *cells_result_at(struct cells *cells, uint32_t number);
 
-/* A new execution, its source kept on disk. The caller lists it and sets count and so on. */
+/* A new execution, with its source. The caller lists it and sets count and so on. */
 int cell_new(struct cells *cells, const char *code, size_t len, struct cell **ret);
 
 /* Wakes who waits, removes the files. */

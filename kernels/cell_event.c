@@ -13,31 +13,12 @@
 
 #define INLINE_MAX (64 * 1024) /* a result's text is in its event up to this size */
 
-static int open_file(struct cell *cell, int flags)
-{
-	char name[32];
-	int fd;
-
-	snprintf(name, sizeof(name), "%" PRIu32 ".events", cell->number);
-	fd = openat(cell->cells->dir_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
-	return fd < 0 ? -errno : fd;
-}
-
-/* The descriptor is kept from the first event to the end; a late one opens the file for itself. */
 static void append(struct cell *cell, const struct buf *line, bool always)
 {
-	if (line->error || (!always && cell->events_size + line->len > cell->cells->output_bytes)) {
+	if (line->error || (!always && cell->events.size + line->len > cell->cells->output_bytes))
 		cell->events_full = true;
-		return;
-	}
-	if (cell->events_fd < 0)
-		cell->events_fd = open_file(cell, O_CREAT);
-	if (cell->events_fd < 0)
-		return;
-	ssize_t n = pwrite(cell->events_fd, line->data, line->len, (off_t)cell->events_size);
-	if (n == (ssize_t)line->len)
-		cell->events_size += line->len;
-	waiters_wake(&cell->grown);
+	else if (spill_add(&cell->events, line->data, line->len) == 0)
+		waiters_wake(&cell->grown);
 }
 
 static void begin(struct json_out *j, struct buf *to, const char *type)
@@ -121,7 +102,7 @@ static void add_text(struct json_out *j, struct cell_result *result)
 	int part = cell_result_part(result, &cell_formats[0]);
 	ssize_t n;
 
-	if (part < 0 || result->parts[part].size > INLINE_MAX)
+	if (part < 0 || result->parts[part].data.size > INLINE_MAX)
 		return;
 	n = cell_result_read(result, (size_t)part, block, sizeof(block), 0);
 	if (n >= 0)
@@ -187,18 +168,5 @@ void cell_event_end(struct cell *cell)
 
 ssize_t cell_events_read(struct cell *cell, void *data, size_t len, uint64_t off)
 {
-	int own auto_close = -1;
-	int fd = cell->events_fd;
-	ssize_t n;
-
-	if (off >= cell->events_size)
-		return 0;
-	if (len > cell->events_size - off)
-		len = (size_t)(cell->events_size - off);
-	if (fd < 0)
-		fd = own = open_file(cell, 0);
-	if (fd < 0)
-		return fd;
-	n = pread(fd, data, len, (off_t)off);
-	return n < 0 ? -errno : n;
+	return spill_read(&cell->events, data, len, off);
 }

@@ -78,22 +78,6 @@ static int add_logs(struct json_out *j, struct cell *cell)
 	return r;
 }
 
-static int read_part(struct cell_result *result, size_t part, struct buf *to)
-{
-	size_t want = (size_t)result->parts[part].size;
-	int r = buf_reserve(to, want);
-
-	while (r == 0 && to->len < want) {
-		ssize_t n =
-			cell_result_read(result, part, to->data + to->len, want - to->len, to->len);
-
-		if (n <= 0)
-			return n < 0 ? (int)n : -EIO;
-		to->len += (size_t)n;
-	}
-	return r;
-}
-
 /* JSON of a kernel stands as it is when it is JSON, else as the text that it is. */
 static void add_json(struct json_out *j, const char *key, struct buf *text)
 {
@@ -114,7 +98,7 @@ static int add_part(struct json_out *j, struct cell_result *result, size_t at, b
 {
 	const struct cell_part *part = &result->parts[at];
 	struct buf text auto_buf = {0};
-	int r = read_part(result, at, &text);
+	int r = spill_read_all(&result->parts[at].data, &text);
 
 	if (r < 0)
 		return r;
@@ -148,9 +132,9 @@ static int add_result(struct json_out *j, struct cell_result *result, uint64_t *
 
 	json_out_object(j, NULL);
 	for (size_t i = 0; r == 0 && i < result->parts_len; i++) {
-		if (result->parts[i].size > *left)
+		if (result->parts[i].data.size > *left)
 			continue;
-		*left -= result->parts[i].size;
+		*left -= result->parts[i].data.size;
 		if (result->parts[i].format)
 			r = add_part(j, result, i, false);
 		else

@@ -38,20 +38,12 @@ struct cell_result *cells_result_at(struct cells *cells, uint32_t number)
 	return result;
 }
 
-static void part_name(const struct cell_result *result, size_t part, char *ret, size_t size)
-{
-	snprintf(ret, size, "%" PRIu32 ".r%zu", result->number, part);
-}
-
-/* Makes room: the files and sizes of what a result held so far go. */
+/* Makes room: what a result held so far goes. */
 static void drop_parts(struct cell_result *result)
 {
-	char name[48];
-
 	for (size_t i = 0; i < result->parts_len; i++) {
-		part_name(result, i, name, sizeof(name));
-		unlinkat(result->cell->cells->dir_fd, name, 0);
-		result->cell->results_bytes -= result->parts[i].size;
+		result->cell->results_bytes -= result->parts[i].data.size;
+		spill_clear(&result->parts[i].data);
 		free(result->parts[i].mime);
 	}
 	free(result->parts);
@@ -88,26 +80,6 @@ void cell_clear_results(struct cell *cell)
 	cell->json_size = -1;
 }
 
-static int write_part(const struct cell_result *result, size_t part, const void *data, size_t len)
-{
-	char name[48];
-
-	part_name(result, part, name, sizeof(name));
-	int fd auto_close = openat(result->cell->cells->dir_fd, name,
-		O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0)
-		return -errno;
-	for (size_t at = 0; at < len;) {
-		ssize_t n = write(fd, (const char *)data + at, len - at);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		at += n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
 static const struct cell_format *find_format(const struct kernel_field *field)
 {
 	for (size_t i = 0; i < cell_formats_len; i++)
@@ -141,19 +113,20 @@ static int add_part(struct cell_result *result, const struct kernel_field *field
 		return -ENOMEM;
 	result->parts = more;
 	part = &more[result->parts_len];
-	*part = (struct cell_part){.format = find_format(field), .size = field->len};
+	*part = (struct cell_part){.format = find_format(field)};
+	spill_init(&part->data, &cell->cells->spill);
 	if (part->format && cell_result_part(result, part->format) >= 0)
 		return 0;
 	if (!part->format)
 		part->mime = strndup(field->name, field->name_len);
-	r = part->format || part->mime
-		    ? write_part(result, result->parts_len, field->value, field->len)
-		    : -ENOMEM;
+	r = part->format || part->mime ? spill_add(&part->data, field->value, field->len) : -ENOMEM;
 	if (r < 0) {
+		spill_clear(&part->data);
 		free(part->mime);
 		cell->results_dropped = true;
 		return 0;
 	}
+	spill_settle(&part->data);
 	result->parts_len++;
 	cell->results_bytes += field->len;
 	return 0;
@@ -219,7 +192,7 @@ int cell_update_result(struct cell_result *result, const struct kernel_frame *fr
 	r = fill(result, *frame);
 	cell_event_result(result->cell, result, "update");
 	if (cell_is_over(result->cell))
-		close_fd(&result->cell->events_fd);
+		spill_settle(&result->cell->events);
 	return r;
 }
 
@@ -241,15 +214,5 @@ struct cell_result *cell_find_display(struct cell *cell, const char *id, size_t 
 ssize_t cell_result_read(
 	struct cell_result *result, size_t part, void *data, size_t len, uint64_t off)
 {
-	char name[48];
-	ssize_t n;
-
-	part_name(result, part, name, sizeof(name));
-	int fd auto_close =
-		openat(result->cell->cells->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-
-	if (fd < 0)
-		return -errno;
-	n = pread(fd, data, len, (off_t)off);
-	return n < 0 ? -errno : n;
+	return spill_read(&result->parts[part].data, data, len, off);
 }

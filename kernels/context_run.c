@@ -77,7 +77,7 @@ static void output_drained(struct kernel *kernel)
 static uint64_t bytes_kept(const struct cell *cell)
 {
 	return cell->output.kept[RUN_STDOUT] + cell->output.kept[RUN_STDERR] + cell->results_bytes +
-	       cell->events_size + cell->code_len;
+	       cell->events.size + cell->code.size;
 }
 
 void context_prune(struct context *context)

@@ -28,8 +28,11 @@ void run_output_close(struct run_output *o)
 void run_output_free(struct run_output *o)
 {
 	run_output_close(o);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
+		if (o->spill)
+			o->spill->held -= o->memory[i].len;
 		buf_clear(&o->memory[i]);
+	}
 }
 
 void run_output_settle(struct run_output *o)
@@ -49,6 +52,8 @@ void run_output_remove(struct run_output *o)
 
 	run_output_free(o);
 	for (int i = 0; i < 3; i++) {
+		if (o->spill && !o->made[i])
+			continue;
 		file_name(o, i, name, sizeof(name));
 		unlinkat(o->dir_fd, name, 0);
 	}
@@ -70,6 +75,7 @@ static int write_file(struct run_output *o, enum run_stream stream, const char *
 {
 	int fd = open_file(o, stream, O_CREAT);
 
+	o->made[stream] = true;
 	if (fd < 0)
 		return fd;
 	while (*len) {
@@ -87,21 +93,56 @@ static int write_file(struct run_output *o, enum run_stream stream, const char *
 	return 0;
 }
 
+static int hold(struct run_output *o, enum run_stream stream, const char *data, size_t len)
+{
+	int r = buf_add(&o->memory[stream], data, len);
+
+	if (r < 0)
+		return r;
+	o->kept[stream] += len;
+	if (o->spill)
+		o->spill->held += len;
+	return 0;
+}
+
+/* What was small moves from memory to the file. What is there because the disk was full stays, so
+ * that nothing overtakes it. */
+static int spill_over(struct run_output *o, enum run_stream stream)
+{
+	struct buf *memory = &o->memory[stream];
+	const char *data = memory->data;
+	size_t len = memory->len;
+	int r;
+
+	if (!o->spill || o->stored[stream])
+		return -ENOSPC;
+	o->kept[stream] = 0;
+	r = write_file(o, stream, &data, &len);
+	o->spill->held -= memory->len - len;
+	memory->len = len;
+	if (len)
+		memmove(memory->data, data, len);
+	else
+		buf_clear(memory);
+	o->kept[stream] += len;
+	return r;
+}
+
 /* A command that fills the disk should still be able to say so: when the disk takes no more, a
  * little is kept in memory, as long as the daemon lives. */
 static int write_at(struct run_output *o, enum run_stream stream, const char *data, size_t len)
 {
-	struct buf *memory = &o->memory[stream];
-	int r = memory->len ? -ENOSPC : write_file(o, stream, &data, &len);
+	size_t has = o->memory[stream].len;
+	int r;
 
+	if (o->spill && !o->stored[stream] && spill_may_hold(o->spill, has, len))
+		return hold(o, stream, data, len);
+	r = has ? spill_over(o, stream) : 0;
+	if (r == 0)
+		r = write_file(o, stream, &data, &len);
 	if (r != -ENOSPC && r != -EDQUOT)
 		return r;
-	if (memory->len + len > MEMORY_MAX)
-		return r;
-	r = buf_add(memory, data, len);
-	if (r == 0)
-		o->kept[stream] += len;
-	return r;
+	return o->memory[stream].len + len > MEMORY_MAX ? r : hold(o, stream, data, len);
 }
 
 /* Gives `output` a file of its own, which begins with what the one stream has so far. */

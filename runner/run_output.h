@@ -1,5 +1,5 @@
 // What a run writes: two streams and their interleaving, kept in files of the state directory.
-// Files are made when the first byte comes; until both streams have written, `output` is the one
+// Files are made when they are needed; until both streams have written, `output` is the one
 // that has, and is not stored twice.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "common/buf.h"
+#include "common/spill.h"
 
 enum run_stream { RUN_STDOUT, RUN_STDERR, RUN_OUTPUT };
 
@@ -19,8 +20,12 @@ struct run_output {
 	uint64_t total[2]; /* bytes that the command wrote */
 	uint64_t kept[3]; /* bytes in the file of each; [RUN_OUTPUT] counts without a file, too */
 	uint64_t stored[3]; /* of those, bytes in the file; the rest is in memory */
-	struct buf memory[3]; /* owned; a little that came when the disk took no more */
+	struct buf memory[3]; /* owned; what is small, or came when the disk took no more */
+	/* Borrowed; where set, what is small stays in memory and counts there. NULL: all of it goes
+	 * to the files, since it is to survive the daemon. */
+	struct spill_dir *spill;
 	int fd[3]; /* owned; -1 until needed */
+	bool made[3]; /* there may be a file; looked at only where spill is set */
 	bool mixed; /* `output` has a file of its own */
 	bool settled; /* nothing more comes: no descriptor is kept */
 	bool dropped; /* bytes beyond the limit, or that the disk refused */

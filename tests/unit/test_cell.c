@@ -177,7 +177,7 @@ static void events_do_not_cut_characters(void **state)
 	ssize_t n;
 
 	cell_output(cell, RUN_STDOUT, "\xe2\x82", 2);
-	assert_int_equal(cell->events_size, 0);
+	assert_int_equal(cell->events.size, 0);
 	cell_output(cell, RUN_STDOUT, "\xac!\xf0\x9f", 4);
 	n = cell_events_read(cell, text, sizeof(text) - 1, 0);
 	assert_true(n > 0);
