@@ -23,7 +23,7 @@ enum question_kind { LOOK, WANTS_END, UNMOUNT };
 
 struct question {
 	enum question_kind kind;
-	pid_t pid;
+	pid_t pid, opener;
 	uint64_t ino;
 	char name[256];
 };
@@ -66,7 +66,8 @@ static void serve(const struct agent *agent)
 
 		question.name[sizeof(question.name) - 1] = '\0';
 		if (question.kind == LOOK)
-			answer = (int)caller_look(question.pid, question.ino, question.name);
+			answer = (int)caller_look(
+				question.pid, question.opener, question.ino, question.name);
 		else if (question.kind == WANTS_END)
 			answer = caller_wants_end(question.pid);
 		else
@@ -165,14 +166,15 @@ static int ask(struct agent *agent, const struct question *question, int fallbac
 	return answer;
 }
 
-enum caller_state agent_look(struct agent *agent, pid_t pid, uint64_t ino, const char *name)
+enum caller_state agent_look(
+	struct agent *agent, pid_t pid, pid_t opener, uint64_t ino, const char *name)
 {
-	struct question question = {.kind = LOOK, .pid = pid, .ino = ino};
+	struct question question = {.kind = LOOK, .pid = pid, .opener = opener, .ino = ino};
 
 	if (pid <= 0)
 		return CALLER_LAST;
 	if (agent->socket < 0)
-		return caller_look(pid, ino, name);
+		return caller_look(pid, opener, ino, name);
 	memcpy(question.name, name, strnlen(name, sizeof(question.name) - 1));
 	return (enum caller_state)ask(agent, &question, CALLER_LAST);
 }

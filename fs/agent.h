@@ -20,7 +20,8 @@ bool agent_is_apart(const struct agent *agent);
 void agent_free(struct agent *agent);
 
 /* As caller_look(). */
-enum caller_state agent_look(struct agent *agent, pid_t pid, uint64_t ino, const char *name);
+enum caller_state agent_look(
+	struct agent *agent, pid_t pid, pid_t opener, uint64_t ino, const char *name);
 
 /* As caller_wants_end(). */
 bool agent_wants_end(struct agent *agent, pid_t pid);

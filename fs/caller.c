@@ -119,7 +119,15 @@ static bool read_stat(int proc_fd, struct process *ret)
 	return field > 9;
 }
 
-enum caller_state caller_look(pid_t pid, uint64_t ino, const char *name)
+static bool has_thread(int proc_fd, pid_t thread)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "task/%d", thread);
+	return faccessat(proc_fd, path, F_OK, 0) == 0;
+}
+
+enum caller_state caller_look(pid_t pid, pid_t opener, uint64_t ino, const char *name)
 {
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
 		char path[32];
@@ -134,6 +142,8 @@ enum caller_state caller_look(pid_t pid, uint64_t ino, const char *name)
 			return CALLER_DYING;
 		if (holds(proc_fd, ino, name))
 			return CALLER_SHARES;
+		if (has_thread(proc_fd, opener))
+			break;
 		pid = process.parent;
 	}
 	return CALLER_LAST;

@@ -12,9 +12,10 @@ enum caller_state {
 	CALLER_DYING, /* a signal ended it before it closed the file */
 };
 
-/* Looks at the caller of a close. ino is the file's inode number in the mount, name its name. What
- * cannot be looked at counts as CALLER_LAST. */
-enum caller_state caller_look(pid_t pid, uint64_t ino, const char *name);
+/* Looks at the caller of a close. opener is the thread that opened the file: its process is the
+ * last of the line that can hold it, as a descriptor is handed down, never up. ino is the file's
+ * inode number in the mount, name its name. What cannot be looked at counts as CALLER_LAST. */
+enum caller_state caller_look(pid_t pid, pid_t opener, uint64_t ino, const char *name);
 
 /* Whether a signal waits for the process that means to end what it is doing: any but those that
  * only tell something (a child's end, a window's size) or stop and continue. A process that cannot

@@ -23,6 +23,7 @@ struct synth_handle {
 	const struct synth_file *file; /* NULL: a scratch file */
 	struct scratch *scratch; /* counted as open */
 	bool writer;
+	pid_t opener; /* the thread */
 	bool is_control;
 	struct control_handle control;
 	struct buf content; /* what `show` gave at the first read */
@@ -86,7 +87,8 @@ static void tell_poller(struct waiter *waiter)
 	}
 }
 
-int synth_handle_open(struct mount *m, const struct synth_node *n, struct fuse_file_info *fi)
+int synth_handle_open(
+	struct mount *m, const struct synth_node *n, pid_t opener, struct fuse_file_info *fi)
 {
 	const struct synth_file *file = synth_file_of(n);
 	struct synth_handle *h;
@@ -100,6 +102,7 @@ int synth_handle_open(struct mount *m, const struct synth_node *n, struct fuse_f
 	h->m = m;
 	h->node = *n;
 	h->file = file;
+	h->opener = opener;
 	h->writer = (fi->flags & O_ACCMODE) != O_RDONLY;
 	h->poll_waiter.wake = tell_poller;
 	list_init(&h->poll_waiter.link);
@@ -220,7 +223,7 @@ void synth_open(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_fil
 	int r = synth_node_of(m, ino, &n);
 
 	if (r == 0)
-		r = synth_handle_open(m, &n, fi);
+		r = synth_handle_open(m, &n, fuse_req_ctx(req)->pid, fi);
 	if (r < 0)
 		fuse_reply_err(req, -r);
 	else if (handle_of(fi)->frozen && handle_of(fi)->frozen->going)
@@ -521,7 +524,8 @@ void synth_flush(struct mount *m, fuse_req_t req, struct fuse_file_info *fi)
 		fuse_reply_err(req, 0);
 		return;
 	}
-	state = agent_look(m->agent, fuse_req_ctx(req)->pid, synth_st_ino(&h->node), h->file->name);
+	state = agent_look(
+		m->agent, fuse_req_ctx(req)->pid, h->opener, synth_st_ino(&h->node), h->file->name);
 	if (state == CALLER_DYING)
 		control_abandon(c);
 	r = state == CALLER_LAST ? control_flush(c) : 0;

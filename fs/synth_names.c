@@ -481,7 +481,7 @@ void synth_create(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char
 	if (r == 0)
 		r = fill_entry(m, &s->node, &entry);
 	if (r == 0)
-		r = synth_handle_open(m, &s->node, fi);
+		r = synth_handle_open(m, &s->node, fuse_req_ctx(req)->pid, fi);
 	if (r < 0)
 		fuse_reply_err(req, -r);
 	else if (fuse_reply_create(req, &entry, fi) == -ENOENT)
