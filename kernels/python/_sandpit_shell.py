@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import types
+import warnings
 
 import IPython.core.interactiveshell as interactiveshell
 from IPython.core.displayhook import DisplayHook
@@ -50,9 +51,34 @@ def flush():
             pass
 
 
+# Of these nothing but text is shown, unless somebody registers more.
+_PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None), list, tuple, dict, set,
+                    frozenset))
+
+
 class Formatter(DisplayFormatter):
+    def _is_plain(self, kind):
+        """Whether a value of exactly this type has only its text: asking each of the dozen
+        formatters takes longer than all the rest of a small cell."""
+        if kind not in _PLAIN:
+            return False
+        kinds = kind.__mro__
+        for mime, one in self.formatters.items():
+            if mime != "text/plain" and (
+                    any(each in one.type_printers for each in kinds) or
+                    one.singleton_printers or one.deferred_printers and any(
+                        (each.__module__, each.__name__) in one.deferred_printers
+                        for each in kinds)):
+                return False
+        return not any(each in one.type_printers for each in kinds for one in (
+            self.ipython_display_formatter, self.mimebundle_formatter))
+
     def format(self, obj, include=None, exclude=None):
-        bundle, metadata = super().format(obj, include, exclude)
+        if include is None and exclude is None and self._is_plain(type(obj)):
+            text = self.formatters["text/plain"](obj)
+            bundle, metadata = {} if text is None else {"text/plain": text}, {}
+        else:
+            bundle, metadata = super().format(obj, include, exclude)
         try:
             if _is(obj, "pandas", "DataFrame"):
                 bundle[table.MIME] = table.data(obj)
@@ -259,6 +285,8 @@ def make(connection, loop):
     shell = Shell.instance(connection=connection, config=config)
     shell.loop_runner = _runner(loop)
     shell.autoawait = True
+    # IPython forgets the oldest outputs in silence: the cell that is told so did nothing wrong.
+    warnings.filterwarnings("ignore", message="Output cache limit")
     builtins.display = __import__("IPython.display", fromlist=["display"]).display
     sys.modules["__main__"] = shell.user_module
     return shell

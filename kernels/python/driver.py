@@ -1,6 +1,7 @@
 """The driver of Python: IPython's shell, told by frames on descriptor 3 what to execute."""
 
 import os
+import select
 import signal
 import sys
 
@@ -10,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import asyncio
 import base64
 import builtins
+import gc
 import getpass
 import site
 
@@ -137,9 +139,23 @@ class Driver:
             except Exception:
                 pass
 
+    def sleep(self):
+        """Waits without the event loop, which is quicker, as long as that has nothing to do;
+        whether there is a frame."""
+        loop = self.loop
+        try:
+            if loop._scheduled or loop._ready:
+                return False
+            watched = select.poll()
+            watched.register(3, select.POLLIN)
+            watched.register(loop._selector.fileno(), select.POLLIN)
+        except (AttributeError, ValueError):
+            return False  # an event loop that is made in another way
+        return watched.poll()[0][0] == 3
+
     def wait(self):
         """Until there is a frame; the event loop's own tasks go on meanwhile."""
-        if self.wire.data:
+        if self.wire.data or self.sleep():
             return
         ready = self.loop.create_future()
         self.loop.add_reader(3, lambda: ready.done() or ready.set_result(None))
@@ -153,6 +169,8 @@ class Driver:
         self.shell.user_ns.pop("_", None)
         self.wire.send(wire.READY)
         self.preload()
+        gc.collect()
+        gc.freeze()  # what is loaded by now is not looked through again and again
         while True:
             self.wait()
             frame = self.wire.receive()
