@@ -50,7 +50,7 @@ const struct kernel_language kernel_table[] = {
 	{.name = "r",
 		.argv = ARGS("R", "--no-echo", "--no-save", "--no-restore",
 			"--file=" KERNEL_DRIVERS "/r/driver.R"),
-		.env = ARGS("NO_COLOR=1", "R_CLI_NUM_COLORS=1"),
+		.env = ARGS("NO_COLOR=1", "R_CLI_NUM_COLORS=1", "R_ENABLE_JIT=0"),
 		.cold = ARGS("R_", "LD_", "OMP_", "OPENBLAS_"),
 		.needs = NEEDS({"/usr/bin/R:/usr/local/bin/R", "r-base-core"},
 			{"/usr/lib/R/site-library/jsonlite:/usr/lib/R/library/jsonlite:"

@@ -65,6 +65,7 @@ local({
 
 	k$device <- NULL
 	k$shown <- NULL
+	k$main <- FALSE # it is the value of the code
 	k$open <- function() {
 		pdf(NULL)
 		dev.control("enable")
@@ -81,7 +82,7 @@ local({
 		readBin(file, "raw", file.size(file))
 	}
 	k$show_plot <- function(plot) {
-		fields <- list(list("text/plain", "plot"))
+		fields <- c(if (k$main) list(list("@main", "1")), list(list("text/plain", "plot")))
 		png <- try(k$replay(plot, function(file) png(file, 840, 840, res = 120,
 			type = "cairo")), silent = TRUE)
 		if (is.raw(png)) fields <- c(fields, list(list("image/png", png)))
@@ -151,7 +152,11 @@ local({
 	}
 	k$show <- function(value) {
 		if (inherits(value, c("ggplot", "trellis", "recordedplot"))) {
+			k$flush_plot()
 			print(value)
+			k$main <- TRUE
+			k$flush_plot()
+			k$main <- FALSE
 			return(invisible())
 		}
 		if (inherits(value, "htmlwidget") || inherits(value, c("shiny.tag", "shiny.tag.list", "html"))) {
@@ -194,13 +199,21 @@ local({
 		if (length(calls)) calls <- c("Traceback:", paste0(seq_along(calls), ". ", calls))
 		k$error(class(e)[1], message, c(head, calls))
 	}
+	# R compiles what it calls twice or finds to be a loop. That is for the code, not for this driver,
+	# whose functions are compiled when there is time.
+	k$jit <- 3L
+	k$eval <- function(expression) {
+		.Internal(enableJIT(k$jit))
+		on.exit(k$jit <- .Internal(enableJIT(0L)))
+		withVisible(eval(expression, globalenv()))
+	}
 	k$run <- function(code) {
 		k$calls <- NULL
 		expressions <- parse(text = code, keep.source = FALSE, encoding = "UTF-8")
 		for (expression in expressions) {
 			k$calls <- NULL
 			got <- withCallingHandlers(
-				withVisible(eval(expression, globalenv())),
+				k$eval(expression),
 				error = function(e) k$calls <- k$trace(sys.calls()),
 				warning = function(w) {
 					call <- conditionCall(w)
@@ -279,16 +292,28 @@ local({
 	k$replace("q", k$quit, "base")
 	setHook("before.plot.new", function(...) k$flush_plot())
 	setHook("before.grid.newpage", function(...) k$flush_plot())
-	invisible(k$has("jsonlite"))
-	invisible(k$has("repr"))
+	# What the first results of their kind would wait for, in steps between which there may be a frame.
+	k$steps <- c(lapply(c("jsonlite", "cli", "rlang", "vctrs", "pillar", "htmltools", "repr"),
+		function(package) function() k$has(package)),
+		function() for (name in ls(k)) if (is.function(k[[name]])) k[[name]] <- compiler::cmpfun(k[[name]]),
+		function() k$fields_of(data.frame(a = 1)))
+	k$prepare <- function() {
+		while (length(k$steps) && !.C("sandpit_wait", if (k$begun) 0L else 300L)[[1]]) {
+			k$begun <- TRUE
+			step <- k$steps[[1]]
+			k$steps <- k$steps[-1]
+			try(step(), silent = TRUE)
+		}
+	}
+	k$begun <- FALSE
 
-	# The first of each kind is slow.
-	invisible(try(k$fields_of(data.frame(a = 1)), silent = TRUE))
-	invisible(try(k$run("invisible(1)"), silent = TRUE))
-
+	k$jit <- .Internal(enableJIT(0L))
+	if (identical(Sys.getenv("R_ENABLE_JIT"), "0")) k$jit <- 3L
+	Sys.unsetenv("R_ENABLE_JIT")
 	.C("sandpit_idle", 1L)
 	k$send(16L, execution = 0L)
 	repeat {
+		if (length(k$steps)) k$prepare()
 		frame <- k$receive()
 		if (is.null(frame)) base_quit("no", 0, FALSE)
 		if (frame$type == 1L) {

@@ -3,6 +3,7 @@
 //
 // While R waits here it is idle: an interrupt that comes then is for nobody and is dropped.
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #define FD 3
 #define HEADER 12
 
+void sandpit_wait(int *msec);
 void sandpit_read(int *type, int *execution, int *len);
 void sandpit_payload(unsigned char *payload, int *len);
 void sandpit_write(int *type, int *execution, unsigned char *payload, int *len);
@@ -33,6 +35,14 @@ static int read_all(unsigned char *to, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
+}
+
+/* Waits that long for a frame; *msec becomes whether there is one, or the daemon has gone. */
+void sandpit_wait(int *msec)
+{
+	struct pollfd fd = {.fd = FD, .events = POLLIN};
+
+	*msec = poll(&fd, 1, *msec) != 0;
 }
 
 /* Reads a frame's header and payload; *len is the payload's size, -1 when the daemon has gone. */
