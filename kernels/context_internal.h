@@ -19,7 +19,9 @@ struct contexts {
 	int null_fd; /* owned */
 	struct spare {
 		struct list link;
+		struct contexts *all; /* borrowed */
 		struct kernel *kernel; /* owned */
+		bool prepared; /* it was told to load more */
 	} spare_head; /* link is the list's head */
 };
 
@@ -42,6 +44,6 @@ void context_on_limit(struct loop_timer *timer);
 
 /* One that is held ready for the language, the caller's now; NULL: none. */
 struct kernel *contexts_take_spare(struct contexts *all, const struct kernel_language *language);
-/* Sees to it that one will be ready. */
+/* Sees to it that there will be enough of them. */
 void contexts_want_spare(struct contexts *all, const struct kernel_language *language);
 void contexts_drop_spares(struct contexts *all);

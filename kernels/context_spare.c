@@ -1,9 +1,11 @@
-// Kernels that are held ready, one a language in use, so that a new context need not wait for one.
+// Kernels that are held ready for each language in use, so that a new context need not wait for one.
 #include "kernels/context_internal.h"
 
 #include <stdlib.h>
 
 #include "common/scope.h"
+
+#define SPARES_MEMORY (1ULL << 30) /* with less than that, one of a language must do */
 
 static void forget(struct spare *spare)
 {
@@ -11,7 +13,16 @@ static void forget(struct spare *spare)
 	free(spare);
 }
 
+static void fill(struct contexts *all, const struct kernel_language *language);
+
 static void on_ready(struct kernel *kernel)
+{
+	const struct spare *spare = kernel->owner;
+
+	fill(spare->all, kernel->language);
+}
+
+static void on_drained(struct kernel *kernel)
 {
 	(void)kernel;
 }
@@ -56,22 +67,28 @@ static const struct kernel_ops spare_ops = {
 	.output = on_output,
 	.output_full = is_full,
 	.output_dropped = on_dropped,
-	.output_drained = on_ready,
+	.output_drained = on_drained,
 	.dead = on_dead,
 };
 
+/* The best that there is: one that has everything loaded, one that is ready, the one that started
+ * first. */
 static struct spare *find(struct contexts *all, const struct kernel_language *language)
 {
+	struct spare *best = NULL;
 	struct list *item;
 
 	list_for_each(item, &all->spare_head.link)
 	{
 		struct spare *spare = list_entry(item, struct spare, link);
 
-		if (spare->kernel->language == language)
-			return spare;
+		if (spare->kernel->language == language &&
+			(!best || spare->prepared > best->prepared ||
+				(spare->prepared == best->prepared &&
+					spare->kernel->state > best->kernel->state)))
+			best = spare;
 	}
-	return NULL;
+	return best;
 }
 
 struct kernel *contexts_take_spare(struct contexts *all, const struct kernel_language *language)
@@ -87,20 +104,64 @@ struct kernel *contexts_take_spare(struct contexts *all, const struct kernel_lan
 	return kernel;
 }
 
-void contexts_want_spare(struct contexts *all, const struct kernel_language *language)
+static void start(struct contexts *all, const struct kernel_language *language)
 {
-	struct spare *spare;
+	struct spare *spare = calloc(1, sizeof(*spare));
 
-	if (!language->ready || find(all, language))
-		return;
-	spare = calloc(1, sizeof(*spare));
 	if (!spare)
 		return;
+	spare->all = all;
 	if (kernel_start(&all->host, language, NULL, "/", &spare_ops, spare, &spare->kernel, NULL) <
 		0)
 		free(spare);
 	else
 		list_add_tail(&all->spare_head.link, &spare->link);
+}
+
+/* Loads what most code will ask for, now that nothing else is to be done. One of them is enough. */
+static void prepare(struct spare *spare)
+{
+	struct buf frame auto_buf = {0};
+
+	kernel_wire_end(&frame, kernel_wire_begin(&frame, KERNEL_PREPARE, 0));
+	spare->prepared = kernel_send(spare->kernel, &frame) == 0;
+}
+
+/* How many are held ready. Where memory is short, that of the code comes first. */
+static unsigned wanted(const struct contexts *all, const struct kernel_language *language)
+{
+	uint64_t memory = all->config.config->memory;
+
+	return language->ready > 1 && memory && memory < SPARES_MEMORY ? 1 : language->ready;
+}
+
+/* One is started at a time: who waits for a kernel waits for the first, and each takes a processor
+ * until it is ready. */
+static void fill(struct contexts *all, const struct kernel_language *language)
+{
+	struct spare *best = find(all, language);
+	struct list *item;
+	unsigned count = 0;
+
+	list_for_each(item, &all->spare_head.link)
+	{
+		struct spare *spare = list_entry(item, struct spare, link);
+
+		if (spare->kernel->language != language)
+			continue;
+		if (spare->kernel->state == KERNEL_STARTING)
+			return;
+		count++;
+	}
+	if (count < wanted(all, language))
+		start(all, language);
+	else if (best && language->prepare && !best->prepared)
+		prepare(best);
+}
+
+void contexts_want_spare(struct contexts *all, const struct kernel_language *language)
+{
+	fill(all, language);
 }
 
 void contexts_drop_spares(struct contexts *all)

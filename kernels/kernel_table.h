@@ -25,7 +25,8 @@ struct kernel_language {
 				    of its own from the start; NULL: none */
 	const struct kernel_need *needs; /* up to one without a path; NULL: none */
 	bool standard; /* has a context of its name from the start */
-	bool ready; /* one is held ready once the language is in use */
+	bool prepare; /* one of those held ready is sent KERNEL_PREPARE */
+	unsigned ready; /* so many are held ready once the language is in use */
 	bool interrupt_frame; /* SIGINT alone does not stop it */
 };
 

@@ -24,6 +24,7 @@ enum kernel_frame_type {
 	KERNEL_INTERRUPT = 3, /* nothing; beside SIGINT, for engines that need it */
 	KERNEL_LINE = 4, /* line: the answer to KERNEL_INPUT; without it: end of file */
 	KERNEL_SYNCED = 5, /* nothing; the answer to KERNEL_SYNC */
+	KERNEL_PREPARE = 6, /* nothing; it is held ready, and there is time to load more */
 	/* From the driver. */
 	KERNEL_READY = 16, /* nothing, or fields for people */
 	KERNEL_RESULT = 17, /* @main, @id, MIME types */

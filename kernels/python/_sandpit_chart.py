@@ -13,7 +13,8 @@ def _text(text):
     return text if text else None
 
 
-def _unit(label):
+def unit(label):
+    """What stands in parentheses at the end of an axis' label."""
     found = _UNIT.search(label or "")
     return (found["round"] or found["square"]).strip() if found else None
 
@@ -66,7 +67,7 @@ def _scale(axis):
 def _axes(axes):
     x, y = axes.get_xlabel(), axes.get_ylabel()
     return {"title": _text(axes.get_title()), "x_label": _text(x), "y_label": _text(y),
-            "x_unit": _unit(x), "y_unit": _unit(y)}
+            "x_unit": unit(x), "y_unit": unit(y)}
 
 
 def _scales(axes):

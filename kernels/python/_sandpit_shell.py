@@ -9,6 +9,7 @@ import sys
 import types
 import warnings
 
+import _sandpit_lean
 import IPython.core.interactiveshell as interactiveshell
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
@@ -17,7 +18,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import _sandpit_chart as chart
+import _sandpit_plotly as plotly
 import _sandpit_table as table
+import _sandpit_windows as windows
 import _sandpit_wire as wire
 
 _BINARY = ("image/png", "image/jpeg", "application/pdf")
@@ -56,7 +59,20 @@ _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None), list, tup
                     frozenset))
 
 
+def _to_png(image):
+    """A picture of PIL's. Not every mode has a place in a png: colours do."""
+    import io
+    stream = io.BytesIO()
+    known = image.mode in ("1", "L", "LA", "I", "P", "RGB", "RGBA")
+    (image if known else image.convert("RGB")).save(stream, "PNG")
+    return stream.getvalue()
+
+
 class Formatter(DisplayFormatter):
+    def __init__(self, **more):
+        super().__init__(**more)
+        self.formatters["image/png"].for_type_by_name("PIL.Image", "Image", _to_png)
+
     def _is_plain(self, kind):
         """Whether a value of exactly this type has only its text: asking each of the dozen
         formatters takes longer than all the rest of a small cell."""
@@ -74,6 +90,8 @@ class Formatter(DisplayFormatter):
             self.ipython_display_formatter, self.mimebundle_formatter))
 
     def format(self, obj, include=None, exclude=None):
+        if _is(obj, "plotly.basedatatypes", "BaseFigure"):
+            return plotly.bundle(obj), {}
         if include is None and exclude is None and self._is_plain(type(obj)):
             text = self.formatters["text/plain"](obj)
             bundle, metadata = {} if text is None else {"text/plain": text}, {}
@@ -158,6 +176,8 @@ class Publisher(DisplayPublisher):
     def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **_):
         ident = (transient or {}).get("display_id")
         notes = [("@id", ident)] if ident else []
+        if plotly.MIME in data and "text/html" not in data:
+            plotly.complete(data)
         self.shell.shown.send(wire.UPDATE if update else wire.RESULT, data, notes)
 
     def clear_output(self, wait=False):
@@ -287,6 +307,8 @@ def make(connection, loop):
     shell.autoawait = True
     # IPython forgets the oldest outputs in silence: the cell that is told so did nothing wrong.
     warnings.filterwarnings("ignore", message="Output cache limit")
+    windows.watch()
+    os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
     builtins.display = __import__("IPython.display", fromlist=["display"]).display
     sys.modules["__main__"] = shell.user_module
     return shell

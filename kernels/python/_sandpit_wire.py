@@ -2,11 +2,10 @@
 
 import atexit
 import os
-import select
 import socket
 import struct
 
-SETUP, EXECUTE, INTERRUPT, LINE, SYNCED = 1, 2, 3, 4, 5
+SETUP, EXECUTE, INTERRUPT, LINE, SYNCED, PREPARE = 1, 2, 3, 4, 5, 6
 READY, RESULT, UPDATE, CLEAR, ERROR, INPUT, END, SYNC = 16, 17, 18, 19, 20, 21, 22, 23
 
 MAX = 32 * 1024 * 1024
@@ -29,10 +28,6 @@ class Wire:
 
     def fileno(self):
         return self.socket.fileno()
-
-    def pending(self):
-        """Whether receive() has something to work on."""
-        return bool(self.data) or bool(select.select([self.socket], [], [], 0)[0])
 
     def send(self, kind, execution=0, fields=(), hold=False):
         """hold: goes out with the next one, in one system call."""

@@ -1,10 +1,12 @@
 """The driver of Python: IPython's shell, told by frames on descriptor 3 what to execute."""
 
+import gc
 import os
 import select
 import signal
 import sys
 
+gc.disable()  # until all is loaded, there is nothing to find
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -14,6 +16,7 @@ import builtins
 import gc
 import getpass
 import site
+import threading
 
 import _sandpit_wire as wire
 import _sandpit_shell
@@ -67,14 +70,25 @@ class Driver:
                 return lines[0].decode("utf-8", "replace")
 
     def preload(self):
-        """While nothing is asked, gets ready what most cells import."""
-        for name in PRELOAD:
-            if self.wire.pending():
-                return
-            try:
-                __import__(name)
-            except Exception:
-                return
+        """Loads what most cells import, beside what is executed meanwhile: an import that is under
+        way is waited for by whoever asks for the same."""
+        def load():
+            for name in PRELOAD:
+                if self.shell.shown.execution:
+                    break
+                try:
+                    __import__(name)
+                except Exception:
+                    break
+            gc.freeze()
+            sys.setswitchinterval(interval)
+
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(interval / 10)
+        loader = threading.Thread(target=load, daemon=True)
+        loader.start()
+        # In a child of fork() an import that it has begun would never end.
+        os.register_at_fork(before=loader.join)
 
     def set_up(self, fields):
         if self.stamp() != self.installed and not self.again:
@@ -167,10 +181,9 @@ class Driver:
     def run(self):
         self.shell.run_cell("1", silent=True)  # the first one is slow
         self.shell.user_ns.pop("_", None)
-        self.wire.send(wire.READY)
-        self.preload()
-        gc.collect()
         gc.freeze()  # what is loaded by now is not looked through again and again
+        gc.enable()
+        self.wire.send(wire.READY)
         while True:
             self.wait()
             frame = self.wire.receive()
@@ -179,6 +192,8 @@ class Driver:
             kind, execution, fields = frame
             if kind == wire.SETUP:
                 self.set_up(fields)
+            elif kind == wire.PREPARE:
+                self.preload()
             elif kind == wire.EXECUTE:
                 code = dict(fields).get("code", b"")
                 self.execute(execution, code.decode("utf-8", "replace"))

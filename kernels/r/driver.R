@@ -61,11 +61,14 @@ local({
 		text
 	}
 
-	# Plots: recorded as they are drawn, and shown when the expression that drew them is over.
+	# Plots: recorded as they are drawn, and shown when something else is, when the next page begins, or
+	# when the execution is over. What is drawn on a page that was shown already updates it.
 
 	k$device <- NULL
 	k$shown <- NULL
 	k$main <- FALSE # it is the value of the code
+	k$page <- NULL # its display's id, once it was shown
+	k$pages <- 0L
 	k$open <- function() {
 		pdf(NULL)
 		dev.control("enable")
@@ -79,16 +82,31 @@ local({
 		replayPlot(plot)
 		dev.off()
 		if (here > 1L) dev.set(here)
-		readBin(file, "raw", file.size(file))
+		if (file.exists(file)) readBin(file, "raw", file.size(file))
 	}
 	k$show_plot <- function(plot) {
-		fields <- c(if (k$main) list(list("@main", "1")), list(list("text/plain", "plot")))
 		png <- try(k$replay(plot, function(file) png(file, 840, 840, res = 120,
 			type = "cairo")), silent = TRUE)
+		if (is.null(png)) return(invisible()) # a page with nothing on it
+		fields <- list(list("text/plain", "plot"))
 		if (is.raw(png)) fields <- c(fields, list(list("image/png", png)))
 		svg <- try(k$replay(plot, function(file) svg(file, 7, 7)), silent = TRUE)
 		if (is.raw(svg)) fields <- c(fields, list(list("image/svg+xml", svg)))
-		k$send(17L, fields)
+		again <- !is.null(k$page)
+		if (!again) {
+			k$pages <- k$pages + 1L
+			k$page <- paste0("plot-", Sys.getpid(), "-", k$pages)
+			if (k$main) fields <- c(list(list("@main", "1")), fields)
+		}
+		k$send(if (again) 18L else 17L, c(list(list("@id", k$page)), fields))
+	}
+	# What can be seen of it: settings for what is drawn later cannot.
+	k$unseen <- c("C_clip", "C_layout", "C_par", "C_plot_window", "C_strHeight", "C_strWidth",
+		"palette", "palette2")
+	k$seen <- function(plot) {
+		named <- vapply(plot[[1]], function(call)
+			tryCatch(as.character(call[[2]][[1]]$name)[1], error = function(e) NA_character_), "")
+		plot[[1]][!(named %in% k$unseen)]
 	}
 	k$take_plot <- function() {
 		if (is.null(k$device) || !(k$device %in% dev.list())) return(invisible())
@@ -96,9 +114,8 @@ local({
 		dev.set(k$device)
 		plot <- tryCatch(recordPlot(), error = function(e) NULL)
 		if (here > 1L && here %in% dev.list()) dev.set(here)
-		if (is.null(plot) || !length(plot[[1]])) return(invisible())
-		if (identical(plot[[1]], k$shown[[1]])) return(invisible())
-		k$last <- plot
+		seen <- if (!is.null(plot)) k$seen(plot)
+		if (length(seen) && !identical(seen, k$shown)) k$last <- plot
 		invisible()
 	}
 	k$flush_plot <- function() {
@@ -106,13 +123,20 @@ local({
 		if (!is.null(k$last)) {
 			plot <- k$last
 			k$last <- NULL
-			k$shown <- plot
-			k$send_plot_safely(plot)
+			k$shown <- k$seen(plot)
+			tryCatch(k$show_plot(plot), error = function(e)
+				cat("the plot cannot be shown:", conditionMessage(e), "\n", file = stderr()))
 		}
 	}
-	k$send_plot_safely <- function(plot) {
-		tryCatch(k$show_plot(plot), error = function(e)
-			cat("the plot cannot be shown:", conditionMessage(e), "\n", file = stderr()))
+	k$new_page <- function() {
+		k$flush_plot()
+		k$page <- NULL
+	}
+	k$before_plot <- function(...) {
+		if (identical(dev.cur(), k$device) && par("page") && !par("new")) k$new_page()
+	}
+	k$before_grid <- function(...) {
+		if (identical(dev.cur(), k$device)) k$new_page()
 	}
 
 	# Values.
@@ -152,7 +176,7 @@ local({
 	}
 	k$show <- function(value) {
 		if (inherits(value, c("ggplot", "trellis", "recordedplot"))) {
-			k$flush_plot()
+			k$new_page()
 			print(value)
 			k$main <- TRUE
 			k$flush_plot()
@@ -224,14 +248,17 @@ local({
 					tryInvokeRestart("muffleWarning")
 				})
 			if (got$visible) {
+				k$flush_plot()
 				k$keep(got$value)
 				k$show(got$value)
+			} else {
+				k$take_plot()
 			}
-			k$flush_plot()
 		}
 	}
 	k$execute <- function(code) {
 		k$last <- NULL
+		k$page <- NULL
 		tryCatch({
 			.C("sandpit_idle", 0L)
 			k$run(code)
@@ -290,8 +317,8 @@ local({
 	k$replace("readline", k$ask, "base")
 	k$replace("quit", k$quit, "base")
 	k$replace("q", k$quit, "base")
-	setHook("before.plot.new", function(...) k$flush_plot())
-	setHook("before.grid.newpage", function(...) k$flush_plot())
+	setHook("before.plot.new", k$before_plot)
+	setHook("before.grid.newpage", k$before_grid)
 	# What the first results of their kind would wait for, in steps between which there may be a frame.
 	k$steps <- c(lapply(c("jsonlite", "cli", "rlang", "vctrs", "pillar", "htmltools", "repr"),
 		function(package) function() k$has(package)),
