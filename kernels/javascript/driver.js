@@ -10,6 +10,7 @@ const {builtinModules} = require('module');
 const {KIND, send} = require('./wire');
 const {IMPORT, toScript, stripTypes} = require('./source');
 const {importer, requirer} = require('./modules');
+const places = require('./places');
 const show = require('./show');
 
 const typescript = process.argv[2] === 'typescript';
@@ -170,7 +171,12 @@ function defineGlobals() {
 }
 
 async function evaluate(code, execution) {
-	let script = typescript ? stripTypes(code) : code;
+	let script = code;
+	if (typescript) {
+		let map;
+		[script, map] = stripTypes(code);
+		places.keep(execution, map);
+	}
 	script = toScript(script);
 	const interrupted = new Promise((resolve, reject) => { current.stop = reject; });
 	const outcome = await Promise.race([interrupted, post('Runtime.evaluate', {
@@ -184,9 +190,11 @@ async function evaluate(code, execution) {
 		throw /terminated/i.test(text ?? '') ? new KeyboardInterrupt() : new Error(text);
 	const error = await valueOf(exception);
 	const firstFrame = error instanceof SyntaxError && String(error.stack).includes('\n    at cell-');
-	if (error instanceof SyntaxError && !firstFrame && lineNumber >= 0)
-		error.place = {line: lineNumber, column: columnNumber,
-			text: code.split('\n')[lineNumber] ?? ''};
+	if (error instanceof SyntaxError && !firstFrame && lineNumber >= 0) {
+		const {line, column} = places.find(execution, lineNumber, columnNumber) ??
+			{line: lineNumber, column: columnNumber};
+		error.place = {line, column, text: code.split('\n')[line] ?? ''};
+	}
 	throw error;
 }
 
@@ -260,7 +268,9 @@ process.on('exit', code => {
 	listener.on('message', message => onFrame({...message,
 		fields: message.fields?.map(([name, value]) => [name, Buffer.from(value)])}));
 	listener.on('error', error => { lost('listener:')(error); process.exit(1); });
-	if (typescript)
+	if (typescript) {
 		stripTypes('let warm: number = 1;');
+		Error.prepareStackTrace = places.prepare;
+	}
 	send(KIND.READY, 0);
 })();

@@ -81,22 +81,23 @@ function toScript(code) {
 	return code;
 }
 
-// TypeScript. Throws a SyntaxError whose place is that in the source.
+// TypeScript: JavaScript and the text of its source map. Throws a SyntaxError whose place is that in
+// the source.
 function stripTypes(code) {
 	const ts = require('typescript');
-	const {outputText, diagnostics} = ts.transpileModule(code, {
+	const {outputText, sourceMapText, diagnostics} = ts.transpileModule(code, {
 		reportDiagnostics: true,
 		fileName: 'cell.ts',
 		compilerOptions: {
 			target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext,
 			verbatimModuleSyntax: true, experimentalDecorators: true,
 			emitDecoratorMetadata: false, removeComments: false, newLine: ts.NewLineKind.LineFeed,
-			useDefineForClassFields: true,
+			useDefineForClassFields: true, sourceMap: true,
 		},
 	});
 	const bad = diagnostics.find(one => one.category === ts.DiagnosticCategory.Error);
 	if (!bad)
-		return outputText;
+		return [outputText.replace(/\n\/\/# sourceMappingURL=.*\s*$/, ''), sourceMapText];
 	const {line, character} = bad.file.getLineAndCharacterOfPosition(bad.start);
 	const error = new SyntaxError(ts.flattenDiagnosticMessageText(bad.messageText, '\n'));
 	error.place = {line, column: character, text: code.split('\n')[line] ?? ''};
