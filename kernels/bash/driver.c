@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -18,11 +19,22 @@
 #define STATUS_FD 63 /* of bash */
 #define STDERR_FD 61 /* of bash until its rc file has run: its greeting is for nobody */
 
+/* Ours, opened through /proc by the function `read` of the rc file. */
+#define EMPTY_FD 50 /* a memory file without content: what executions have as standard input */
+#define ASK_FD 51 /* a pipe: a prompt and NUL asks for a line */
+#define ANSWER_FD 52 /* a pipe: NUL when the line is there */
+#define LINE_FD 53 /* a memory file with the line; empty at the end of file */
+
 struct bash {
 	pid_t pid;
 	int commands; /* its standard input */
 	int status; /* what it reports */
 	int code; /* a memory file with the present source */
+	int ask; /* the end of ASK_FD from which it is read */
+	int answer; /* the end of ANSWER_FD into which it is written */
+	char prompt[256]; /* that is not complete yet */
+	size_t prompt_len;
+	bool asking; /* the daemon, for a line */
 	char said[32]; /* of a report that is not complete yet */
 	size_t said_len;
 };
@@ -42,12 +54,33 @@ static void become_bash(int commands, int status)
 	_exit(127);
 }
 
+/* A descriptor gets the number by which it is known. */
+static int put(int fd, int number)
+{
+	return fd < 0 || dup3(fd, number, O_CLOEXEC) < 0 || close(fd) < 0 ? -errno : 0;
+}
+
+static int open_input(struct bash *bash)
+{
+	int ask[2], answer[2];
+
+	if (pipe2(ask, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(answer, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -errno;
+	bash->ask = ask[0];
+	bash->answer = answer[1];
+	if (put(ask[1], ASK_FD) < 0 || put(answer[0], ANSWER_FD) < 0 ||
+		put(memfd_create("empty", MFD_CLOEXEC), EMPTY_FD) < 0)
+		return -errno;
+	return put(memfd_create("line", MFD_CLOEXEC), LINE_FD);
+}
+
 static int start(struct bash *bash)
 {
 	int commands[2], status[2];
 
 	bash->code = memfd_create("code", MFD_CLOEXEC);
-	if (bash->code < 0 || pipe2(commands, O_CLOEXEC) < 0 || pipe2(status, O_CLOEXEC) < 0)
+	if (bash->code < 0 || pipe2(commands, O_CLOEXEC) < 0 || pipe2(status, O_CLOEXEC) < 0 ||
+		open_input(bash) < 0)
 		return -errno;
 	bash->pid = fork();
 	if (bash->pid < 0)
@@ -58,6 +91,7 @@ static int start(struct bash *bash)
 	close(status[1]);
 	bash->commands = commands[1];
 	bash->status = status[0];
+	fcntl(bash->status, F_SETFL, O_NONBLOCK);
 	return 0;
 }
 
@@ -80,9 +114,9 @@ static int evaluate(struct bash *bash, const char *code, size_t len)
 	char lines[256];
 	int size = snprintf(lines, sizeof(lines),
 		"{ \\builtin read -r -d '' SANDPIT_CODE </proc/%d/fd/%d; "
-		"\\builtin eval \"$SANDPIT_CODE\"; } </dev/null %d>&-\n"
+		"\\builtin eval \"$SANDPIT_CODE\"; } </proc/%d/fd/%d %d>&-\n"
 		"\\builtin printf '%%s\\0' \"$?\" >&%d\n",
-		getpid(), bash->code, STATUS_FD, STATUS_FD);
+		getpid(), bash->code, getpid(), EMPTY_FD, STATUS_FD, STATUS_FD);
 
 	if (ftruncate(bash->code, 0) < 0 || lseek(bash->code, 0, SEEK_SET) < 0)
 		return -errno;
@@ -92,25 +126,93 @@ static int evaluate(struct bash *bash, const char *code, size_t len)
 	return r == 0 ? write_all(bash->commands, lines, (size_t)size) : r;
 }
 
+/* Reads up to a NUL: 1 and the text; 0: not all is there yet; -1: the other side has ended. What is
+ * too long is cut. */
+static int take_text(int fd, char *text, size_t size, size_t *len)
+{
+	char c;
+	ssize_t n;
+
+	while ((n = read(fd, &c, 1)) > 0) {
+		if (c && *len < size - 1) {
+			text[(*len)++] = c;
+		} else if (!c) {
+			text[*len] = '\0';
+			*len = 0;
+			return 1;
+		}
+	}
+	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
+
+/* The line for the code that asked; NULL: end of file. */
+static void answer(struct bash *bash, const struct kernel_field *line)
+{
+	char old[16];
+
+	bash->asking = false;
+	while (read(ANSWER_FD, old, sizeof(old)) > 0)
+		; /* for somebody who did not wait */
+	if (ftruncate(LINE_FD, 0) < 0 || lseek(LINE_FD, 0, SEEK_SET) < 0)
+		return;
+	if (line && write_all(LINE_FD, line->value, line->len) == 0)
+		write_all(LINE_FD, "\n", 1);
+	write_all(bash->answer, "", 1);
+}
+
+/* execution: 0: nothing executes, only a background job can have asked. */
+static void take_question(struct bash *bash, uint32_t execution)
+{
+	struct buf frame = {0};
+	size_t begin;
+
+	if (take_text(bash->ask, bash->prompt, sizeof(bash->prompt), &bash->prompt_len) <= 0)
+		return;
+	if (!execution) {
+		answer(bash, NULL);
+		return;
+	}
+	begin = kernel_wire_begin(&frame, KERNEL_INPUT, execution);
+	kernel_wire_add(&frame, "prompt", bash->prompt, strlen(bash->prompt));
+	kernel_wire_end(&frame, begin);
+	bash->asking = driver_wire_send(&frame) == 0;
+}
+
+static void take_line(struct bash *bash, struct buf *in)
+{
+	struct kernel_frame frame;
+	struct kernel_field line;
+
+	if (driver_wire_next(in, &frame) <= 0)
+		_exit(0);
+	if (frame.type == KERNEL_LINE)
+		answer(bash, kernel_wire_find(&frame, "line", &line) ? &line : NULL);
+}
+
 /* 1 and the report, 0 when bash has ended. */
-static int wait_status(struct bash *bash, char *ret, size_t size)
+static int wait_status(
+	struct bash *bash, struct buf *in, uint32_t execution, char *ret, size_t size)
 {
 	for (;;) {
-		char c;
-		ssize_t n = read(bash->status, &c, 1);
+		struct pollfd fds[] = {{.fd = bash->status, .events = POLLIN},
+			{.fd = bash->ask, .events = POLLIN},
+			{.fd = bash->asking ? DRIVER_FD : -1, .events = POLLIN}};
+		int r;
 
-		if (n < 0 && errno == EINTR)
+		if (!(bash->asking && driver_wire_has(in)) && poll(fds, 3, -1) < 0)
 			continue;
-		if (n <= 0)
-			return 0;
-		if (c && bash->said_len < sizeof(bash->said) - 1) {
-			bash->said[bash->said_len++] = c;
-			continue;
+		r = fds[0].revents ? take_text(bash->status, bash->said, sizeof(bash->said),
+					     &bash->said_len)
+				   : 0;
+		if (r) {
+			bash->asking = false;
+			snprintf(ret, size, "%s", bash->said);
+			return r > 0;
 		}
-		bash->said[bash->said_len] = '\0';
-		bash->said_len = 0;
-		snprintf(ret, size, "%s", bash->said);
-		return 1;
+		if (fds[1].revents)
+			take_question(bash, execution);
+		if (bash->asking && (fds[2].revents || driver_wire_has(in)))
+			take_line(bash, in);
 	}
 }
 
@@ -130,25 +232,26 @@ static _Noreturn void follow(struct bash *bash, uint32_t execution)
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-static void execute(struct bash *bash, const struct kernel_frame *frame)
+static void execute(struct bash *bash, struct buf *in, const struct kernel_frame *frame)
 {
 	struct kernel_field code = {.value = ""};
+	const uint32_t execution = frame->execution;
 	char status[32], words[64];
 
 	kernel_wire_find(frame, "code", &code);
 	if (memchr(code.value, '\0', code.len)) {
-		driver_wire_error(
-			frame->execution, "ValueError", "the source holds a NUL byte", NULL);
-		driver_wire_note(KERNEL_END, frame->execution);
+		driver_wire_error(execution, "ValueError", "the source holds a NUL byte", NULL);
+		driver_wire_note(KERNEL_END, execution);
 		return;
 	}
-	if (evaluate(bash, code.value, code.len) < 0 || !wait_status(bash, status, sizeof(status)))
-		follow(bash, frame->execution);
+	if (evaluate(bash, code.value, code.len) < 0 ||
+		!wait_status(bash, in, execution, status, sizeof(status)))
+		follow(bash, execution);
 	if (strcmp(status, "0") != 0) {
 		snprintf(words, sizeof(words), "ExitError: exit status %s", status);
-		driver_wire_error(frame->execution, "ExitError", status, words);
+		driver_wire_error(execution, "ExitError", status, words);
 	}
-	driver_wire_note(KERNEL_END, frame->execution);
+	driver_wire_note(KERNEL_END, execution);
 }
 
 static void add_quoted(struct buf *to, const char *text, size_t len)
@@ -162,7 +265,7 @@ static void add_quoted(struct buf *to, const char *text, size_t len)
 	buf_add_char(to, '\'');
 }
 
-static void set_up(struct bash *bash, struct kernel_frame frame)
+static void set_up(struct bash *bash, struct buf *in, struct kernel_frame frame)
 {
 	struct buf code auto_buf = {0};
 	struct kernel_field field;
@@ -182,18 +285,21 @@ static void set_up(struct bash *bash, struct kernel_frame frame)
 		buf_add_char(&code, '\n');
 	}
 	if (evaluate(bash, buf_text(&code), code.len) < 0 ||
-		!wait_status(bash, status, sizeof(status)))
+		!wait_status(bash, in, 0, status, sizeof(status)))
 		follow(bash, 0);
 }
 
 /* Until the daemon writes. A bash that ends meanwhile (killed by its own background job) ends all. */
 static void wait_for_frame(struct bash *bash, const struct buf *in)
 {
-	struct pollfd fds[] = {{.fd = DRIVER_FD, .events = POLLIN}, {.fd = bash->status}};
+	struct pollfd fds[] = {{.fd = DRIVER_FD, .events = POLLIN}, {.fd = bash->status},
+		{.fd = bash->ask, .events = POLLIN}};
 
 	while (!driver_wire_has(in)) {
-		if (poll(fds, 2, -1) < 0)
+		if (poll(fds, 3, -1) < 0)
 			continue;
+		if (fds[2].revents)
+			take_question(bash, 0);
 		if (fds[1].revents & (POLLHUP | POLLERR))
 			follow(bash, 0);
 		if (fds[0].revents)
@@ -214,7 +320,7 @@ int main(void)
 	fcntl(DRIVER_FD, F_SETFD, FD_CLOEXEC);
 	if (start(&bash) < 0)
 		return 126;
-	if (!wait_status(&bash, status, sizeof(status)))
+	if (!wait_status(&bash, &in, 0, status, sizeof(status)))
 		follow(&bash, 0);
 	driver_wire_note(KERNEL_READY, 0);
 	for (;;) {
@@ -222,8 +328,8 @@ int main(void)
 		if (driver_wire_next(&in, &frame) <= 0)
 			return 0;
 		if (frame.type == KERNEL_SETUP)
-			set_up(&bash, frame);
+			set_up(&bash, &in, frame);
 		else if (frame.type == KERNEL_EXECUTE)
-			execute(&bash, &frame);
+			execute(&bash, &in, &frame);
 	}
 }

@@ -21,7 +21,7 @@ load ../lib/code.bash
 }
 
 @test "reading gives end of file; prompts and traps do no harm" {
-	prints_text bash 'cat; read x; echo "$? done"' '1 done'
+	prints_text bash 'cat; head -c 1; read x </dev/null; echo "$? done"' '1 done'
 	run_code bash 'PS1="prompt> "; PROMPT_COMMAND="echo hook"; trap "echo caught" INT'
 	prints_text bash 'PROMPT_COMMAND=; echo a' a
 }
@@ -52,4 +52,50 @@ sleep 0.1 & wait; echo end' $'one\n2\n1\nend'
 	eq "$(of bash stdout)" started
 	echo 1 >"$D/code/bash/restart"
 	wait_for not_living "sleep 9999.$MARK"
+}
+
+@test "read asks, the context says so, a line answers" {
+	start run_code bash 'read -p "name? " -r a b; echo "$a,$b,$?"'
+	wait_for context_is bash input
+	echo 'bob \ill' >"$D/code/bash/stdin"
+	wait "$PID"
+	eq "$(of bash stdout)" 'bob,\ill,0'
+	eq "$(of bash stderr)" 'name? '
+	wait_for context_is bash idle
+}
+
+@test "read takes lines that wait one at a time, in loops, functions and subshells too" {
+	printf 'a:b\nc\nd\ne\n' >"$D/code/bash/stdin"
+	prints_text bash 'f() { local x; IFS=: read x y; echo "$x-$y"; }; f; read; echo "$REPLY"
+echo "$(read x; echo "<$x>")"; while read l; do echo "$l"; break; done' $'a-b\nc\n<d>\ne'
+}
+
+@test "read of anything but the execution's own input is bash's" {
+	prints_text bash 'printf "1\n2\n" >/tmp/f; while read x; do echo "$x"; done </tmp/f; read x <<<three; echo $x
+echo four | { read x; echo $x; }; exec 7</tmp/f; read -u 7 x; echo $x; set -eu; set -x; read x <<<5; set +x; echo $x' \
+		$'1\n2\nthree\nfour\n1\n5'
+	eq "$(of bash stderr)" $'++ read x\n++ set +x'
+}
+
+@test "nobody answers read: its own limit, the end of file when the time is over, an interrupt" {
+	run_code bash 'read -t 0.1 x; echo $(($? > 128)); keep=1'
+	eq "$(of bash stdout)" 1
+	echo 1 >"$D/code/bash/timeout"
+	prints_text bash 'read x; echo "$? $keep"' '1 1'
+	echo 0 >"$D/code/bash/timeout"
+	start run_code bash 'read x; echo not'
+	wait_for context_is bash input
+	echo 1 >"$D/code/bash/interrupt"
+	wait "$PID"
+	eq "$(status_of bash)" interrupted
+	eq "$(of bash stdout)" ""
+	echo line >"$D/code/bash/stdin"
+	prints_text bash 'read x; echo "$x $keep"' 'line 1'
+}
+
+@test "a background job that asks later reads the end of file" {
+	run_code bash '{ while [[ ! -e /tmp/go ]]; do sleep 0.02; done; read x; echo "late $?"; } & true'
+	inside 'touch /tmp/go'
+	wait_for file_is "$D/code/bash/out/1/stdout" 'late 1'
+	prints_text bash 'echo on' on
 }
