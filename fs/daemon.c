@@ -143,6 +143,11 @@ static int open_runs(struct mount *m, struct fail *f)
 	return runs_open(&config, &m->runs, f);
 }
 
+static void code_failed(void *arg, const char *path, int err, const struct fail *f)
+{
+	mount_failed(arg, path, err, f);
+}
+
 static int open_contexts(struct mount *m, struct fail *f)
 {
 	const struct contexts_config config = {
@@ -153,6 +158,7 @@ static int open_contexts(struct mount *m, struct fail *f)
 		.state_path = m->state_path,
 		.state_fd = m->state_fd,
 		.log = (void (*)(void *, const char *, ...))mount_log,
+		.failed = code_failed,
 		.arg = m,
 	};
 

@@ -53,6 +53,8 @@ struct contexts_config {
 	const char *state_path;
 	int state_fd;
 	void (*log)(void *arg, const char *format, ...) __attribute__((format(printf, 2, 3)));
+	/* A request that was taken failed before it was executed. May be NULL. */
+	void (*failed)(void *arg, const char *path, int err, const struct fail *f);
 	void *arg;
 };
 

@@ -254,6 +254,23 @@ static void describe_death(
 		death->text);
 }
 
+/* Whoever wrote the source has been told that it was taken. */
+static void tell_failed(struct context *context, const struct cell *cell, int err,
+	const struct kernel_death *death)
+{
+	const struct contexts_config *config = &context->all->config;
+	char path[128];
+	struct fail f;
+
+	if (!config->failed)
+		return;
+	snprintf(path, sizeof(path), "code/%s/in", context->name);
+	fail_set(&f, err,
+		"the kernel of %s did not start: %s; what it printed is in code/%s/out/%u/stderr",
+		context->language->name, death->text, context->name, cell->count);
+	config->failed(config->arg, path, err, &f);
+}
+
 static void on_dead(struct kernel *kernel, const struct kernel_death *death)
 {
 	struct context *context = kernel->owner;
@@ -266,6 +283,8 @@ static void on_dead(struct kernel *kernel, const struct kernel_death *death)
 	context->lost = !death->start;
 	if (!cell && death->start)
 		cell = next_queued(context);
+	if (cell && death->start)
+		tell_failed(context, cell, -EIO, death);
 	if (cell) {
 		describe_death(context, cell, death);
 		end_cell(context, cell, cell->timed_out ? CELL_TIMEOUT : CELL_DIED);
@@ -394,6 +413,7 @@ static void refuse(struct context *context, struct cell *cell, int err, const st
 	struct kernel_death death = {.start = true};
 
 	snprintf(death.text, sizeof(death.text), "%.250s", *f->text ? f->text : strerror(-err));
+	tell_failed(context, cell, err, &death);
 	describe_death(context, cell, &death);
 	end_cell(context, cell, CELL_DIED);
 }

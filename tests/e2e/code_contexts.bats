@@ -1,5 +1,5 @@
 # Contexts: settings, isolation, queue, restart, removal, limits.
-# runs-as: root user
+# runs-as: root user single
 load ../lib/helper.bash
 load ../lib/code.bash
 

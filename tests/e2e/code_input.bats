@@ -1,5 +1,5 @@
 # Source and input of every kind, good and bad.
-# runs-as: root user
+# runs-as: root user single
 load ../lib/helper.bash
 load ../lib/code.bash
 

@@ -1,5 +1,5 @@
 # Jupyter kernels as they come from the distribution.
-# runs-as: root user
+# runs-as: root user single
 load ../lib/helper.bash
 load ../lib/code.bash
 

@@ -1,5 +1,5 @@
 # R.
-# runs-as: root user
+# runs-as: root user single
 load ../lib/helper.bash
 load ../lib/code.bash
 

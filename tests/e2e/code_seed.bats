@@ -1,5 +1,5 @@
 # The examples of the code interpreter's own documentation.
-# runs-as: root user
+# runs-as: root user single
 load ../lib/helper.bash
 load ../lib/code.bash
 
