@@ -13,7 +13,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import asyncio
 import base64
 import builtins
-import gc
 import getpass
 import site
 import threading
@@ -80,7 +79,8 @@ class Driver:
                     __import__(name)
                 except Exception:
                     break
-            gc.freeze()
+            else:
+                gc.freeze()
             sys.setswitchinterval(interval)
 
         interval = sys.getswitchinterval()
