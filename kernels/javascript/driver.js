@@ -69,17 +69,21 @@ function cleanStack(stack) {
 	return end < 0 ? lines : lines.slice(0, end);
 }
 
+// What was thrown may be anything, and do anything when it is looked at.
 function describe(error) {
-	if (!(error instanceof Error) && !(error && typeof error.stack === 'string'))
-		return {name: 'Error', value: show.text(error), traceback: [`Uncaught ${show.text(error)}`]};
-	let name, value, stack;
 	try {
-		name = String(error.name ?? 'Error');
-		value = String(error.message ?? '');
-		stack = cleanStack(error.stack ?? `${name}: ${value}`);
+		return describeAny(error);
 	} catch {
 		return {name: 'Error', value: '<error cannot be shown>', traceback: []};
 	}
+}
+
+function describeAny(error) {
+	if (!(error instanceof Error) && !(error && typeof error.stack === 'string'))
+		return {name: 'Error', value: show.text(error), traceback: [`Uncaught ${show.text(error)}`]};
+	const name = String(error.name ?? 'Error');
+	const value = String(error.message ?? '');
+	let stack = cleanStack(error.stack ?? `${name}: ${value}`);
 	if (error.place) {
 		const {line, column, text} = error.place;
 		stack = [`cell:${line + 1}:${column + 1}`, text, ' '.repeat(column) + '^',
@@ -198,6 +202,14 @@ async function evaluate(code, execution) {
 	throw error;
 }
 
+function wasTerminated(error) {
+	try {
+		return /execution was terminated|Session.*terminated/i.test(error?.message ?? '');
+	} catch {
+		return false;
+	}
+}
+
 async function execute(execution, code) {
 	current = {execution, failed: false, stop: () => {}};
 	Atomics.store(state, 0, execution);
@@ -209,8 +221,7 @@ async function execute(execution, code) {
 			send(KIND.RESULT, execution, [['@main', '1'], ...show.fields(bundle)]);
 		}
 	} catch (error) {
-		const terminated = /execution was terminated|Session.*terminated/i.test(error?.message ?? '');
-		fail(terminated ? new KeyboardInterrupt() : error);
+		fail(wasTerminated(error) ? new KeyboardInterrupt() : error);
 	}
 	Atomics.store(state, 0, 0);
 	current = null;

@@ -287,6 +287,21 @@ def _runner(loop):
     return run
 
 
+def _create_task(loop):
+    """asyncio.create_task() for code that does not await itself: the task goes on between
+    executions."""
+    create_task = asyncio.create_task
+
+    def ours(coroutine, **options):
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return loop.create_task(coroutine, **options)
+        return create_task(coroutine, **options)
+
+    return ours
+
+
 def _plain_warn(warn):
     def ours(message, *args, **options):
         if not str(message).startswith("To exit: use"):
@@ -307,6 +322,7 @@ def make(connection, loop):
     shell.autoawait = True
     # IPython forgets the oldest outputs in silence: the cell that is told so did nothing wrong.
     warnings.filterwarnings("ignore", message="Output cache limit")
+    asyncio.create_task = _create_task(loop)
     windows.watch()
     os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
     builtins.display = __import__("IPython.display", fromlist=["display"]).display

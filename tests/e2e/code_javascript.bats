@@ -86,3 +86,35 @@ const p: P = {n: 4}; p.n + E.B + N.x + new C(1).v' 12
 	gives typescript 'import {basename} from "path"; await Promise.resolve(basename("/x/y"))' "'y'"
 	gives typescript 'basename("/a/b")' "'b'"
 }
+
+@test "TypeScript: stacks have the places of the source that was written" {
+	language typescript
+	run_code typescript 'interface P { a: number,
+ b: string }
+
+enum E { A,
+  B }
+function deep(x: number): number {
+	throw new RangeError("deep");
+}
+1'
+	errs typescript 'interface Q {
+  c: number }
+
+deep(1)' RangeError deep
+	match "$(of typescript error)" 'deep \(cell-1:7:[0-9]+\)'
+	match "$(of typescript error)" 'cell-2:4:1'
+	run_code typescript 'type T = {
+  a: number }
+const f = async (n: number) => { await 1; throw new Error("async") };
+try { await f(1) } catch (e) { console.error(e.stack) }
+setTimeout(() => { throw new Error("later") }, 1); await new Promise(r => setTimeout(r, 50))'
+	match "$(of typescript stderr)" 'cell-3:3:[0-9]+'
+	match "$(of typescript stderr)" 'cell-3:5:[0-9]+'
+	errs typescript 'enum F { A,
+  B }
+let twice: number = 1;
+let twice: number = 2;' SyntaxError
+	match "$(of typescript error)" 'cell:4:5'
+	match "$(of typescript error)" 'let twice: number = 2;'
+}

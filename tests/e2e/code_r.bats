@@ -64,3 +64,69 @@ load ../lib/code.bash
 	errs r 'quit(status = 3)' KernelDied 'exit 3'
 	gives r 1 '[1] 1'
 }
+
+is_png() { eq "$(head -c 4 "$D/code/r/out/last/results/$1.png" | od -An -c | tr -d ' ')" '211PNG'; }
+
+@test "a page is one plot, however many calls draw on it" {
+	language r
+	run_code r 'plot(1:3)
+lines(3:1)
+abline(h = 2)
+title("t")'
+	eq "$(field r '[.results[] | select(.png and .svg)] | length')" 1
+	run_code r 'par(mfrow = c(1, 2)); plot(1); plot(2)'
+	eq "$(field r '.results | length')" 1
+	run_code r 'par(mfrow = c(1, 1)); plot(1); 5; lines(1:2)'
+	eq "$(ls "$D/code/r/out/last/results" | tr '\n' ' ')" "0.png 0.svg 0.txt 1.txt "
+	eq "$(jq -r .type "$D/code/r/out/last/events" | tr '\n' ' ')" "result result update end "
+	run_code r 'hist(c(1, 2, 2)); stop("after")'
+	eq "$(status_of r)" error
+	is_png 0
+	run_code r 'x <- 1'
+	eq "$(ls "$D/code/r/out/last/results")" ""
+	run_code r 'plot(1); invisible(dev.off())'
+	is_png 0
+}
+
+@test "lattice and grid" {
+	language r
+	run_code r 'library(lattice); xyplot(1:3 ~ 1:3)'
+	is_png 0
+	eq "$(field r '.results[0] | has("svg"), .isMainResult' | tr '\n' ' ')" "true true "
+	run_code r 'for (i in 1:2) print(bwplot(c(1, 2, 9)))'
+	eq "$(field r '[.results[] | select(.png)] | length')" 2
+	run_code r 'library(grid); grid.newpage(); grid.rect()'
+	eq "$(field r '[.results[] | select(.png)] | length')" 1
+}
+
+@test "ggplot: a value, printed ones, one that is kept" {
+	language r
+	Rscript -e 'library(ggplot2)' >/dev/null 2>&1 || skip "R's ggplot2 is not installed"
+	run_code r 'library(ggplot2)
+g <- ggplot(data.frame(a = 1:3, b = 3:1), aes(a, b)) + geom_point()'
+	eq "$(ls "$D/code/r/out/last/results")" ""
+	run_code r 'g'
+	is_png 0
+	eq "$(field r '.results[0] | has("svg"), .isMainResult' | tr '\n' ' ')" "true true "
+	run_code r 'for (i in 1:2) print(g + geom_line())'
+	eq "$(field r '[.results[] | select(.png)] | length')" 2
+	run_code r 'ggsave("/tmp/g.png", g, width = 2, height = 2); 1'
+	eq "$(head -c 4 "$D/files/tmp/g.png" | od -An -c | tr -d ' ')" '211PNG'
+}
+
+@test "tables of every column: html, markdown, latex, data" {
+	language r
+	run_code r 'data.frame(t = as.POSIXct("2026-01-02 03:04:05", tz = "UTC"), f = factor("q"), z = 1i,
+  n = NA_character_, i = Inf, l = TRUE, o = I(list(1:2)), stringsAsFactors = FALSE)'
+	eq "$(ls "$D/code/r/out/last/results" | tr '\n' ' ')" "0.data.json 0.html 0.md 0.tex 0.txt "
+	eq "$(jq -c . "$D/code/r/out/last/results/0.data.json")" \
+		'{"t":["2026-01-02T03:04:05"],"f":["q"],"z":["0+1i"],"n":[null],"i":[null],"l":[true],"o":[[1,2]]}'
+	match "$(of r results/0.html)" '<table'
+	run_code r 'matrix(1:4, 2)'
+	match "$(of r results/0.html)" '<table'
+	run_code r 'head(data.frame(a = seq_len(20000)), 20000)'
+	eq "$(jq '.a | length' "$D/code/r/out/last/results/0.data.json")" 10000
+	gives r 'list(a = 1, b = "x")$b' '[1] "x"'
+	run_code r 'list(a = 1, b = "x")'
+	eq "$(of r results/0.json)" '{"a":1,"b":"x"}'
+}

@@ -121,3 +121,121 @@ raise E()' E '<exception str() failed>'
 	eq "$(od -An -c "$D/code/python/out/last/stdout" | tr -d ' ')" 'a\n'
 	eq "$(of python stderr)" b
 }
+
+# shows SOURCE: formats of the first result, in order.
+shows() {
+	run_code python "$1"
+	eq "$(status_of python)" ok "status of $1"
+	field python '.results[0] | keys | map(select(. != "isMainResult")) | join(" ")'
+}
+
+# has_python MODULE
+has_python() { /usr/bin/python3 -c "import $1" 2>/dev/null || skip "python's $1 is not installed"; }
+
+@test "what IPython.display makes: each kind has its format" {
+	language python
+	run_code python 'from IPython.display import *'
+	eq "$(shows 'HTML("<b>h</b>")')" "html text"
+	eq "$(of python results/0.html)" '<b>h</b>'
+	eq "$(shows 'Markdown("*m*")')" "markdown text"
+	eq "$(of python results/0.md)" '*m*'
+	eq "$(shows 'Latex("$l$")') $(shows 'Math("x^2")')" "latex text latex text"
+	eq "$(of python results/0.tex)" '$\displaystyle x^2$'
+	eq "$(shows 'SVG("<svg xmlns=\"http://www.w3.org/2000/svg\"/>")')" "svg text"
+	match "$(of python results/0.svg)" '^<svg'
+	eq "$(shows 'JSON({"a": [1, None]})')" "json text"
+	eq "$(jq -c . "$D/code/python/out/last/results/0.json")" '{"a":[1,null]}'
+	eq "$(shows 'Javascript("1 + 1")')" "javascript text"
+	eq "$(of python results/0.js)" '1 + 1'
+	eq "$(shows 'Image(data=b"\x89PNG\r\n\x1a\nrest")')" "png text"
+	eq "$(stat -c %s "$D/code/python/out/last/results/0.png")" 12
+	eq "$(shows 'Image(data=b"\xff\xd8\xff\xe0rest", format="jpeg")')" "jpeg text"
+	eq "$(of python results/0.jpeg | head -c 2 | od -An -tx1 | tr -d ' ')" ffd8
+	eq "$(shows 'Image(url="http://x/y.png")')" "html text"
+	eq "$(shows 'Pretty("p")')" text
+	eq "$(of python results/0.txt)" p
+	eq "$(shows 'IFrame("http://x", 1, 2)') $(shows 'Video(data=b"v", mimetype="video/mp4", embed=True)') $(shows 'ProgressBar(3)')" \
+		"html text html text html text"
+	eq "$(shows 'GeoJSON({"type": "Point"})')" "extra text"
+	eq "$(field python '.results[0].extra | keys[0]')" application/geo+json
+}
+
+@test "objects that show themselves: each _repr_ method, bundles, and what fails" {
+	language python
+	run_code python 'class P:
+    def __repr__(self): return "P"
+    def _repr_pdf_(self): return b"%PDF-1.4"
+    def _repr_svg_(self): return "<svg/>"
+    def _repr_json_(self): return {"n": float("nan")}
+P()'
+	eq "$(names python | tr -d '\n')" "0.json 0.pdf 0.svg 0.txt "
+	eq "$(of python results/0.pdf)" %PDF-1.4
+	jq -e . "$D/code/python/out/last/result.json" >/dev/null
+	eq "$(shows 'class B:
+    def _repr_mimebundle_(self, include=None, exclude=None): return {"text/plain": "b", "application/x-own": {"k": 1}}
+B()')" "extra text"
+	run_code python 'class F:
+    def _repr_html_(self): raise RuntimeError("no html")
+    def __repr__(self): return "F"
+F()'
+	eq "$(of python results/0.txt)" F
+	match "$(of python error)" 'no html'
+	run_code python 'display(1, "two"); {"a": 1}'
+	eq "$(names python | tr -d '\n')" "0.txt 1.txt 2.json 2.txt "
+	eq "$(field python '[.results[].isMainResult] | tostring')" '[false,false,true]'
+}
+
+@test "sympy is latex and text" {
+	language python
+	has_python sympy
+	eq "$(shows 'import sympy; x = sympy.symbols("x"); sympy.Integral(x**2, x)')" "latex text"
+	eq "$(of python results/0.tex)" '$\displaystyle \int x^{2}\, dx$'
+}
+
+@test "PIL: an image is a png in whatever mode, and show() shows it here" {
+	language python
+	has_python PIL
+	for mode in RGB RGBA L P 1 CMYK LAB F; do
+		eq "$(shows "from PIL import Image
+im = Image.new('$mode', (3, 2)); im")" "png text"
+		eq "$(of python results/0.png | head -c 24 | tail -c 8 | od -An -tx1 | tr -d ' ')" 0000000300000002
+	done
+	run_code python 'im.show(); im.show()'
+	eq "$(field python '[.results[] | has("png")] | tostring')" '[true,true]'
+	eq "$(of python stderr)" ""
+}
+
+@test "plotly: a page, its JSON, the chart; show() does the same" {
+	language python
+	has_python plotly
+	eq "$(shows 'import plotly.graph_objects as go
+fig = go.Figure([go.Bar(x=["a", "b"], y=[1, 2], name="n"), go.Bar(x=["a", "b"], y=[3, float("nan")])])
+fig.update_layout(title="T", yaxis_title="w (kg)"); fig')" "chart extra html text"
+	eq "$(field python '.results[0].isMainResult, (.results | length)' | tr '\n' ' ')" "true 1 "
+	eq "$(field python '.results[0].extra["application/vnd.plotly.v1+json"].data[0].type')" bar
+	match "$(of python results/0.html)" '<html>.*plotly'
+	eq "$(jq -c '[.type, .title, .y_label, .y_unit, [.elements[] | [.label, .group, .value]]]' "$D/code/python/out/last/results/0.chart.json")" \
+		'["bar","T","w (kg)","kg",[["a","n",1],["b","n",2],["a","Group 1",3],["b","Group 1",null]]]'
+	run_code python 'fig.show()'
+	eq "$(field python '.results | length, (.[0] | has("chart"), has("html"), .isMainResult)' | tr '\n' ' ')" "1 true true false "
+}
+
+@test "plotly: each kind of chart" {
+	language python
+	has_python plotly
+	kind() {
+		run_code python "import plotly.graph_objects as go
+go.Figure($1)"
+		jq -c "$2" "$D/code/python/out/last/results/0.chart.json"
+	}
+	eq "$(kind 'go.Scatter(x=["2026-01-01", "2026-01-02"], y=[1, 2], name="s")' '[.type, .x_scale, .elements[0].label, .elements[0].points[1]]')" \
+		'["line","datetime","s",["2026-01-02",2]]'
+	eq "$(kind 'go.Scatter(x=[1, 2], y=[3, 4], mode="markers")' '[.type, .y_scale, .elements[0].points]')" \
+		'["scatter","linear",[[1,3],[2,4]]]'
+	eq "$(kind 'go.Bar(y=["a", "b"], x=[3, 3], orientation="h")' '[.type, .elements[1].label, .elements[1].value]')" '["bar","b",3]'
+	eq "$(kind 'go.Pie(labels=["a", "b"], values=[90, 10])' '[.type, .elements[0].label, .elements[0].angle]')" '["pie","a",324]'
+	eq "$(kind 'go.Box(y=[1, 2, 3, 4, 100])' '[.type, (.elements[0] | .median, .first_quartile, .max, .outliers)]')" \
+		'["box_and_whisker",3,2,4,[100]]'
+	eq "$(kind 'go.Heatmap(z=[[1, 2]])' .type)" '"unknown"'
+	eq "$(kind '[go.Scatter(y=[1, 2]), go.Pie(labels=["a"], values=[1])]' '[.type, [.elements[].type]]')" '["superchart",["line","pie"]]'
+}
