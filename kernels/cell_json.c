@@ -94,57 +94,82 @@ static void add_json(struct json_out *j, const char *key, struct buf *text)
 		json_out_bytes(j, key, buf_text(text), text->len);
 }
 
-static int add_part(struct json_out *j, struct cell_result *result, size_t at, bool extra)
+/* The name is the kernel's: written by itself, as a key must be escaped. */
+static void add_key(struct json_out *j, const char *mime)
+{
+	struct buf name auto_buf = {0};
+	struct json_out key;
+
+	json_out_begin(&key, &name);
+	json_out_bytes(&key, NULL, mime, strlen(mime));
+	if (j->comma)
+		buf_add_char(j->to, ',');
+	buf_add(j->to, buf_text(&name), name.len);
+	buf_add_char(j->to, ':');
+	j->comma = false;
+}
+
+/* RFC 6838: what ends in +json is JSON. */
+static bool is_json(const char *mime)
+{
+	size_t len = strlen(mime);
+
+	return len > 5 && (!strcmp(mime + len - 5, "+json") || !strcmp(mime + len - 5, "/json"));
+}
+
+static int add_part(struct json_out *j, struct cell_result *result, size_t at)
 {
 	const struct cell_part *part = &result->parts[at];
+	const char *key = part->format ? part->format->key : NULL;
 	struct buf text auto_buf = {0};
 	int r = spill_read_all(&result->parts[at].data, &text);
 
 	if (r < 0)
 		return r;
-	if (extra) {
-		/* The name is the kernel's: written by itself, as a key must be escaped. */
-		struct buf name auto_buf = {0};
-		struct json_out key;
-
-		json_out_begin(&key, &name);
-		json_out_bytes(&key, NULL, part->mime, strlen(part->mime));
-		if (j->comma)
-			buf_add_char(j->to, ',');
-		buf_add(j->to, buf_text(&name), name.len);
-		buf_add_char(j->to, ':');
-		j->comma = false;
-		json_out_bytes(j, NULL, buf_text(&text), text.len);
-	} else if (part->format->kind == CELL_BINARY) {
-		json_out_base64(j, part->format->key, buf_text(&text), text.len);
-	} else if (part->format->kind == CELL_JSON) {
-		add_json(j, part->format->key, &text);
-	} else {
-		json_out_bytes(j, part->format->key, buf_text(&text), text.len);
-	}
+	if (!key)
+		add_key(j, part->mime);
+	if (part->format ? part->format->kind == CELL_JSON : is_json(part->mime))
+		add_json(j, key, &text);
+	else if (part->format && part->format->kind == CELL_BINARY)
+		json_out_base64(j, key, buf_text(&text), text.len);
+	else
+		json_out_bytes(j, key, buf_text(&text), text.len);
 	return j->to->error;
+}
+
+/* Those that have a format of their own, or those that have not, as long as there is room. */
+static int add_parts(struct json_out *j, struct cell_result *result, bool own, uint64_t *left)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < result->parts_len; i++) {
+		const struct cell_part *part = &result->parts[i];
+
+		if ((part->format != NULL) != own || part->data.size > *left)
+			continue;
+		*left -= part->data.size;
+		r = add_part(j, result, i);
+	}
+	return r;
+}
+
+static bool has_extra(const struct cell_result *result)
+{
+	for (size_t i = 0; i < result->parts_len; i++)
+		if (!result->parts[i].format)
+			return true;
+	return false;
 }
 
 static int add_result(struct json_out *j, struct cell_result *result, uint64_t *left)
 {
-	bool extra = false;
-	int r = 0;
+	int r;
 
 	json_out_object(j, NULL);
-	for (size_t i = 0; r == 0 && i < result->parts_len; i++) {
-		if (result->parts[i].data.size > *left)
-			continue;
-		*left -= result->parts[i].data.size;
-		if (result->parts[i].format)
-			r = add_part(j, result, i, false);
-		else
-			extra = true;
-	}
-	if (r == 0 && extra) {
+	r = add_parts(j, result, true, left);
+	if (r == 0 && has_extra(result)) {
 		json_out_object(j, "extra");
-		for (size_t i = 0; r == 0 && i < result->parts_len; i++)
-			if (!result->parts[i].format)
-				r = add_part(j, result, i, true);
+		r = add_parts(j, result, false, left);
 		json_out_object_end(j);
 	}
 	json_out_bool(j, "isMainResult", result->is_main);
