@@ -24,8 +24,16 @@ def _number(item):
     return number if math.isfinite(number) else None
 
 
+def _frequency(axis):
+    """That of a series as pandas draws it: its axis counts periods."""
+    axes = axis.axes
+    return getattr(axes, "freq", None) if axis is axes.xaxis else None
+
+
 def _is_date(axis):
     import matplotlib.dates
+    if _frequency(axis) is not None:
+        return True
     return isinstance(axis.get_converter() if hasattr(axis, "get_converter") else axis.converter,
                       (matplotlib.dates.DateConverter, matplotlib.dates.ConciseDateConverter,
                        matplotlib.dates._SwitchableDateConverter))
@@ -40,6 +48,12 @@ def _coordinate(axis, item):
         return str(item.astype("datetime64[s]"))
     if isinstance(item, str):
         return item
+    frequency = _frequency(axis)
+    if frequency is not None:
+        import pandas
+        if not isinstance(item, pandas.Period):
+            item = pandas.Period(ordinal=int(item), freq=frequency)
+        return item.start_time.isoformat()
     if _is_date(axis):
         import matplotlib.dates
         moment = matplotlib.dates.num2date(float(item)).replace(tzinfo=None)
@@ -109,28 +123,40 @@ def _scatter(axes, collections):
         for at, one in enumerate(collections)]}
 
 
-def _tick_names(axis):
+def _place_name(axis, *places):
+    """What stands at the axis where a bar or box is: a name, where names are given, or the number."""
     import matplotlib.category
-    units = axis.units
-    if isinstance(units, matplotlib.category.UnitData):
-        return {float(at): name for name, at in units._mapping.items()}
-    return {float(tick): text for tick, text in zip(axis.get_ticklocs(), _tick_labels(axis))}
+    import matplotlib.ticker
+    if isinstance(axis.units, matplotlib.category.UnitData):
+        names = {float(at): name for name, at in axis.units._mapping.items()}
+    elif isinstance(axis.get_major_locator(), matplotlib.ticker.FixedLocator):
+        names = {float(tick): text for tick, text in zip(axis.get_ticklocs(), _tick_labels(axis))}
+    else:
+        names = {}
+    for place in places:
+        if names.get(round(place, 9)):
+            return names[round(place, 9)]
+    nearest = min(names, key=lambda tick: abs(tick - places[0]), default=None)
+    # Bars that stand side by side share the tick in their middle.
+    if nearest is not None and abs(nearest - places[0]) < 0.5:
+        return names[nearest]
+    return f"{places[0]:g}"
 
 
 def _bar(axes):
     elements, sideways = [], False
     for at, container in enumerate(axes.containers):
         sideways = getattr(container, "orientation", "vertical") == "horizontal"
-        names = _tick_names(axes.yaxis if sideways else axes.xaxis)
+        axis = axes.yaxis if sideways else axes.xaxis
         group = str(container.get_label())
         group = f"Group {at}" if group.startswith("_") else group
         for bar in container:
             middle = (bar.get_y() + bar.get_height() / 2 if sideways
                       else bar.get_x() + bar.get_width() / 2)
             start = bar.get_y() if sideways else bar.get_x()
-            name = names.get(round(middle, 9)) or names.get(round(start, 9)) or f"{middle:g}"
-            elements.append({"label": name, "group": group, "value": _number(
-                bar.get_width() if sideways else bar.get_height())})
+            elements.append({"label": _place_name(axis, middle, start), "group": group,
+                             "value": _number(
+                                 bar.get_width() if sideways else bar.get_height())})
     chart = {"type": "bar", **_axes(axes), "elements": elements}
     if sideways:
         for field in ("label", "unit"):
@@ -178,12 +204,11 @@ def _box(axes, boxes):
         along = (lambda line: line.get_xdata()) if sideways else (lambda line: line.get_ydata())
         across = (lambda line: line.get_ydata()) if sideways else (lambda line: line.get_xdata())
         sides = [point[0 if sideways else 1] for point in outline]
-        names = _tick_names(axes.yaxis if sideways else axes.xaxis)
-        where = float(across(low)[0])
+        name = _place_name(axes.yaxis if sideways else axes.xaxis, float(across(low)[0]))
         numbers = {"min": min(along(low)), "first_quartile": min(sides),
                    "median": along(median)[0], "third_quartile": max(sides),
                    "max": max(along(high))}
-        elements.append({"label": names.get(round(where, 9)) or f"{where:g}",
+        elements.append({"label": name,
                          **{name: round(_number(item), 8) for name, item in numbers.items()},
                          "outliers": [round(_number(item), 8) for line in fliers
                                       for item in along(line)]})
@@ -203,6 +228,8 @@ def _looks_like_boxes(axes):
 def _one(axes):
     from matplotlib.collections import PathCollection
     from matplotlib.patches import Rectangle, Wedge
+    if axes.name != "rectilinear":  # polar ones and those in space
+        return {"type": "unknown", **_axes(axes), "elements": []}
     boxes = _looks_like_boxes(axes)
     if boxes:
         return _box(axes, boxes)

@@ -199,3 +199,21 @@ os._exit(4)" 'exit 4'
 	eq "$(status_of bash)" died
 	prints_text bash 'echo again' again
 }
+
+@test "a language whose engine is not in the tree names the package, and the next has one" {
+	umount_sandbox
+	mkdir -p "$T/rootfs/bin" "$T/rootfs/etc"
+	cp "$HELPERS/fsop" "$T/rootfs/bin/fsop"
+	chmod 755 "$T/rootfs" "$T/rootfs"/*
+	mount_sandbox -o rootfs="$T/rootfs"
+	printf x >"$T/x"
+	for pair in python:python3 javascript:nodejs typescript:nodejs r:r-base-core bash:bash; do
+		refute cp "$T/x" "$D/code/${pair%:*}/in"
+		has_text "$D/error" "${pair%:*} is not installed: the package is ${pair#*:}"
+		match "$(jq -r ".languages.${pair%:*}" "$D/status.json")" "${pair#*:}"
+		eq "$(cat "$D/code/${pair%:*}/status")" new
+	done
+	mkdir "$D/code/own"
+	refute bash -c "echo r >'$D/code/own/language'"
+	has_text "$D/error" r-base-core
+}

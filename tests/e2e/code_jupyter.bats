@@ -51,6 +51,9 @@ for i in range(3):
 	gives j '1 + 1' '[1] 2'
 	run_code j 'plot(1)'
 	eq "$(head -c 4 "$D/code/j/out/last/results/0.png" | od -An -c | tr -d ' ')" '211PNG'
+	run_code j 'IRdisplay::display_json("{\"a\": [1]}")'
+	eq "$(jq -c . "$D/code/j/out/last/results/0.json")" '{"a":[1]}'
+	eq "$(field j .results[0].json.a[0])" 1
 	run_code j 'stop("bad")'
 	eq "$(field j .error.value | grep -c bad)" 1
 	echo 1 >"$D/code/j/timeout"

@@ -239,3 +239,64 @@ go.Figure($1)"
 	eq "$(kind 'go.Heatmap(z=[[1, 2]])' .type)" '"unknown"'
 	eq "$(kind '[go.Scatter(y=[1, 2]), go.Pie(labels=["a"], values=[1])]' '[.type, [.elements[].type]]')" '["superchart",["line","pie"]]'
 }
+
+# chart SOURCE JQ: of the figure that it draws.
+chart() {
+	run_code python "import matplotlib.pyplot as plt, numpy as np
+plt.close('all')
+$1"
+	jq -c "$2" "$D/code/python/out/last/results/"[0-9].chart.json
+}
+
+@test "charts: lines field by field" {
+	language python
+	has_python matplotlib
+	eq "$(chart 'plt.plot([1, 2, 3], [1, 10, 100]); plt.plot([3, 2], [1, 1.5], label="b"); plt.axhline(2)
+plt.title(""); plt.xlabel("Time [s]"); plt.ylabel("Y-axis (log scale)"); plt.yscale("log"); plt.xticks([1, 2], ["one", "two"]); plt.show()' \
+		'[.type, .title, .x_label, .x_unit, .y_label, .y_unit, .x_scale, .y_scale, .x_ticks, .x_tick_labels]')" \
+		'["line",null,"Time [s]","s","Y-axis (log scale)","log scale","linear","log",[1,2],["one","two"]]'
+	eq "$(jq -c '[.elements[] | [.label, .points]]' "$D/code/python/out/last/results/0.chart.json")" \
+		'[["Line 0",[[1,1],[2,10],[3,100]]],["b",[[3,1],[2,1.5]]]]'
+	eq "$(chart 'plt.plot(["a", "b", "c"], [1, float("nan"), 3]); plt.show()' '[.x_scale, .x_tick_labels, .elements[0].points[1]]')" \
+		'["categorical",["a","b","c"],["b",null]]'
+	eq "$(chart 'plt.plot(np.datetime64("2026-01-01") + np.arange(2), [1, 2]); plt.show()' '[.x_scale, .elements[0].points[1]]')" \
+		'["datetime",["2026-01-02T00:00:00",2]]'
+}
+
+@test "charts: bars in groups, stacks and histograms" {
+	language python
+	has_python matplotlib
+	bars='[.type, [.elements[] | [.label, .group, .value]]]'
+	eq "$(chart 'x = np.arange(2); plt.bar(x - 0.2, [1, 2], 0.4, label="g"); plt.bar(x + 0.2, [3, 4], 0.4); plt.xticks(x, ["k", "l"]); plt.show()' "$bars")" \
+		'["bar",[["k","g",1],["l","g",2],["k","Group 1",3],["l","Group 1",4]]]'
+	eq "$(chart 'plt.bar(["a", "b"], [1, 2]); plt.bar(["a", "b"], [3, 4], bottom=[1, 2]); plt.show()' "$bars")" \
+		'["bar",[["a","Group 0",1],["b","Group 0",2],["a","Group 1",3],["b","Group 1",4]]]'
+	eq "$(chart 'plt.barh([0, 1], [5, 6]); plt.show()' "$bars")" '["bar",[["0","Group 0",5],["1","Group 0",6]]]'
+	eq "$(chart 'n = plt.hist([0, 0, 4], bins=2); plt.show()' "$bars")" '["bar",[["1","Group 0",2],["3","Group 0",1]]]'
+}
+
+@test "charts: what pandas draws" {
+	language python
+	has_python pandas
+	has_python matplotlib
+	eq "$(chart 'import pandas as pd; a = pd.DataFrame({"x": [1, 2], "y": [3, 4]}, index=["p", "q"]).plot(kind="bar"); plt.show()' \
+		'[.type, [.elements[] | [.label, .group, .value]]]')" '["bar",[["p","x",1],["q","x",2],["p","y",3],["q","y",4]]]'
+	eq "$(chart 'a = pd.Series([1, 2], index=pd.date_range("2026-01-01", periods=2)).plot(); plt.show()' \
+		'[.type, .x_scale, .elements[0].points]')" '["line","datetime",[["2026-01-01T00:00:00",1],["2026-01-02T00:00:00",2]]]'
+	eq "$(chart 'a = pd.DataFrame({"x": [1, 2, 3], "y": [3, 4, 5]}).boxplot(); plt.show()' \
+		'[.type, [.elements[] | [.label, .median]]]')" '["box_and_whisker",[["x",2],["y",4]]]'
+	eq "$(chart 'a = pd.DataFrame({"v": [1, 2]}, index=["p", "q"]).plot.pie(y="v"); plt.show()' \
+		'[.type, [.elements[] | [.label, .angle]]]')" '["pie",[["p",120],["q",240]]]'
+}
+
+@test "charts: what is none of them is unknown, what shows nothing is none" {
+	language python
+	has_python matplotlib
+	for code in 'plt.imshow([[1, 2]])' 'plt.errorbar([1, 2], [1, 2], yerr=0.1)' 'plt.stem([1, 2])' 'plt.violinplot([[1, 2, 3]])' \
+		'plt.subplots(subplot_kw={"projection": "3d"})[1].plot([1, 2], [1, 2], [1, 2])' 'plt.polar([1, 2], [1, 2])' \
+		'plt.fill_between([1, 2], [1, 2])'; do
+		eq "$(chart "n = $code; plt.show()" '[.type, .elements]')" '["unknown",[]]' "$code"
+	done
+	run_code python 'plt.figure(); n = plt.text(0.5, 0.5, "hi"); plt.show()'
+	eq "$(names python)" "0.png 0.txt "
+}
