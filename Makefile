@@ -107,12 +107,13 @@ DEPS := gcc make pkg-config libc6-dev libfuse3-dev libseccomp-dev libjson-c-dev 
 	curl attr acl procps util-linux
 
 # For code/: libraries of the Jupyter driver, and the languages with what their users take for
-# granted. Large: about 700 MB with all that they need; CODE=no leaves the languages out.
+# granted. Large: about 800 MB with all that they need; CODE=no leaves the languages out.
 DEPS += libzmq3-dev libssl-dev
 CODE ?= yes
 DEPS_yes := python3-ipython python3-matplotlib-inline python3-numpy python3-pandas \
-	python3-matplotlib python3-pil python3-ipykernel python3-jupyter-client \
-	r-base-core r-cran-jsonlite r-cran-repr r-cran-lattice r-cran-irkernel
+	python3-matplotlib python3-pil python3-sympy python3-plotly python3-jinja2 \
+	python3-ipykernel python3-jupyter-client \
+	r-base-core r-cran-jsonlite r-cran-repr r-cran-lattice r-cran-ggplot2 r-cran-irkernel
 
 # For browser/: Chromium, a display that can be looked at, and fonts. Large: about 700 MB with all
 # that they need; BROWSER=no leaves them out.

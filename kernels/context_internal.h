@@ -21,7 +21,8 @@ struct contexts {
 		struct list link;
 		struct contexts *all; /* borrowed */
 		struct kernel *kernel; /* owned */
-		bool prepared; /* it was told to load more */
+		/* In the order in which they are to be taken. */
+		enum { SPARE_PREPARING, SPARE_PLAIN, SPARE_PREPARED } state;
 	} spare_head; /* link is the list's head */
 };
 

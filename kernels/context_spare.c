@@ -22,6 +22,14 @@ static void on_ready(struct kernel *kernel)
 	fill(spare->all, kernel->language);
 }
 
+static void on_prepared(struct kernel *kernel)
+{
+	struct spare *spare = kernel->owner;
+
+	if (spare->state == SPARE_PREPARING)
+		spare->state = SPARE_PREPARED;
+}
+
 static void on_drained(struct kernel *kernel)
 {
 	(void)kernel;
@@ -63,6 +71,7 @@ static void on_dead(struct kernel *kernel, const struct kernel_death *death)
 
 static const struct kernel_ops spare_ops = {
 	.ready = on_ready,
+	.prepared = on_prepared,
 	.frame = on_frame,
 	.output = on_output,
 	.output_full = is_full,
@@ -71,8 +80,13 @@ static const struct kernel_ops spare_ops = {
 	.dead = on_dead,
 };
 
-/* The best that there is: one that has everything loaded, one that is ready, the one that started
- * first. */
+/* The best is one that has everything loaded, then one that is ready, which one that is still loading
+ * is only half, then the one that started first. */
+static int rank(const struct spare *spare)
+{
+	return spare->kernel->state == KERNEL_STARTING ? -1 : (int)spare->state;
+}
+
 static struct spare *find(struct contexts *all, const struct kernel_language *language)
 {
 	struct spare *best = NULL;
@@ -82,10 +96,7 @@ static struct spare *find(struct contexts *all, const struct kernel_language *la
 	{
 		struct spare *spare = list_entry(item, struct spare, link);
 
-		if (spare->kernel->language == language &&
-			(!best || spare->prepared > best->prepared ||
-				(spare->prepared == best->prepared &&
-					spare->kernel->state > best->kernel->state)))
+		if (spare->kernel->language == language && (!best || rank(spare) > rank(best)))
 			best = spare;
 	}
 	return best;
@@ -111,6 +122,7 @@ static void start(struct contexts *all, const struct kernel_language *language)
 	if (!spare)
 		return;
 	spare->all = all;
+	spare->state = SPARE_PLAIN;
 	if (kernel_start(&all->host, language, NULL, "/", &spare_ops, spare, &spare->kernel, NULL) <
 		0)
 		free(spare);
@@ -124,7 +136,8 @@ static void prepare(struct spare *spare)
 	struct buf frame auto_buf = {0};
 
 	kernel_wire_end(&frame, kernel_wire_begin(&frame, KERNEL_PREPARE, 0));
-	spare->prepared = kernel_send(spare->kernel, &frame) == 0;
+	if (kernel_send(spare->kernel, &frame) == 0)
+		spare->state = SPARE_PREPARING;
 }
 
 /* How many are held ready. Where memory is short, that of the code comes first. */
@@ -139,8 +152,9 @@ static unsigned wanted(const struct contexts *all, const struct kernel_language 
  * until it is ready. */
 static void fill(struct contexts *all, const struct kernel_language *language)
 {
-	struct spare *best = find(all, language);
+	struct spare *plain = NULL;
 	struct list *item;
+	bool loaded = !language->prepare;
 	unsigned count = 0;
 
 	list_for_each(item, &all->spare_head.link)
@@ -152,11 +166,15 @@ static void fill(struct contexts *all, const struct kernel_language *language)
 		if (spare->kernel->state == KERNEL_STARTING)
 			return;
 		count++;
+		if (spare->state == SPARE_PLAIN)
+			plain = spare;
+		else
+			loaded = true;
 	}
 	if (count < wanted(all, language))
 		start(all, language);
-	else if (best && language->prepare && !best->prepared)
-		prepare(best);
+	else if (plain && !loaded)
+		prepare(plain);
 }
 
 void contexts_want_spare(struct contexts *all, const struct kernel_language *language)

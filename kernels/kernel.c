@@ -163,6 +163,8 @@ static void handle(struct kernel *kernel, const struct kernel_frame *frame)
 		loop_timer_cancel(kernel->host->loop, &kernel->start_limit);
 		if (kernel->ops)
 			kernel->ops->ready(kernel);
+	} else if (kernel->ops && kernel->ops->prepared) {
+		kernel->ops->prepared(kernel);
 	}
 }
 

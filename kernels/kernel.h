@@ -42,6 +42,7 @@ struct kernel_death {
 /* What its owner is told; never called after kernel_release(). */
 struct kernel_ops {
 	void (*ready)(struct kernel *kernel);
+	void (*prepared)(struct kernel *kernel); /* after KERNEL_PREPARE; may be NULL */
 	void (*frame)(struct kernel *kernel, const struct kernel_frame *frame);
 	void (*output)(struct kernel *kernel, enum run_stream stream, const void *data, size_t len);
 	bool (*output_full)(struct kernel *kernel, enum run_stream stream);

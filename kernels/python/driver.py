@@ -81,6 +81,7 @@ class Driver:
                     break
             else:
                 gc.freeze()
+                self.loop.call_soon_threadsafe(self.wire.send, wire.READY)
             sys.setswitchinterval(interval)
 
         interval = sys.getswitchinterval()

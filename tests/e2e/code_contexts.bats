@@ -150,3 +150,62 @@ load ../lib/code.bash
 	echo shell2 >"$D/code/mine/language"
 	prints_text mine 'echo $GREETING' hello
 }
+
+# Pids, inside, of Python's drivers; of those that have loaded all that is loaded ahead.
+drivers() { inside 'grep -l python/driver[.]py /proc/[0-9]*/cmdline | cut -d/ -f3 | sort'; }
+loaded() { inside 'grep -l matplotlib/_path /proc/[0-9]*/maps | cut -d/ -f3 || true' 2>/dev/null; }
+drivers_are() { [[ $(drivers | wc -l) == "$1" ]]; }
+some_loaded() { [[ -n $(loaded) ]]; }
+
+@test "kernels are held ready: five contexts in a row find one, and what was taken is replaced" {
+	language python
+	run_code python 1
+	WAIT_SECONDS=60 wait_for drivers_are 6
+	drivers >"$T/before"
+	for i in 1 2 3 4 5; do
+		mkdir "$D/code/c$i"
+		text_of "c$i" 'import os; os.getpid()' >>"$T/taken"
+		echo >>"$T/taken"
+	done
+	eq "$(sort -u "$T/taken" | comm -12 - "$T/before" | wc -l)" 5
+	WAIT_SECONDS=60 wait_for drivers_are 11
+	for i in 1 2 3 4 5; do
+		rmdir "$D/code/c$i"
+	done
+	WAIT_SECONDS=60 wait_for drivers_are 6
+}
+
+@test "one of those held ready has loaded what most code imports, and is taken first" {
+	language python
+	/usr/bin/python3 -c 'import pandas' 2>/dev/null || skip "pandas is not installed"
+	run_code python 1
+	WAIT_SECONDS=60 wait_for some_loaded
+	n=0
+	WAIT_SECONDS=60 wait_for new_one_is_loaded
+}
+
+# It is not given away while it is loading.
+new_one_is_loaded() {
+	loaded >"$T/loaded"
+	mkdir "$D/code/n$((++n))"
+	grep -qx "$(text_of "n$n" 'import os; os.getpid()')" "$T/loaded"
+}
+
+@test "what is held ready can be killed from inside: contexts start by themselves" {
+	language python
+	run_code python 'x = 1; import os; me = os.getpid()'
+	WAIT_SECONDS=60 wait_for drivers_are 6
+	inside "kill -9 \$(grep -l python/driver[.]py /proc/[0-9]*/cmdline | cut -d/ -f3 | grep -vx $(text_of python me))"
+	mkdir "$D/code/a"
+	gives a '2' 2
+	gives python x 1
+}
+
+@test "with little memory one is held ready" {
+	language python
+	umount_sandbox
+	mount_sandbox -o memory=900M
+	run_code python 1
+	WAIT_SECONDS=60 wait_for some_loaded
+	eq "$(drivers | wc -l)" 2
+}

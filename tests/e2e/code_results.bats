@@ -289,6 +289,14 @@ plt.title(""); plt.xlabel("Time [s]"); plt.ylabel("Y-axis (log scale)"); plt.ysc
 		'[.type, [.elements[] | [.label, .angle]]]')" '["pie",[["p",120],["q",240]]]'
 }
 
+@test "a styled table is html" {
+	language python
+	has_python pandas
+	has_python jinja2
+	eq "$(shows 'import pandas as pd; pd.DataFrame({"a": [1]}).style.format("{:.2f}")')" "html text"
+	match "$(of python results/0.html)" '1\.00'
+}
+
 @test "charts: what is none of them is unknown, what shows nothing is none" {
 	language python
 	has_python matplotlib

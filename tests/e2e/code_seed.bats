@@ -82,3 +82,67 @@ df
 	eq "$(jq -c . "$D/code/python/out/last/results/0.data.json")" '{"Name":["Alice","Bob"],"Age":[25,30]}'
 	eq "$(field python '.results[0].data.Age[1]')" 30
 }
+
+@test "a CSV is read, drawn and saved" {
+	language python
+	/usr/bin/python3 -c 'import pandas, matplotlib' 2>/dev/null || skip "pandas or matplotlib is not installed"
+	printf 'a,b\n1,2\n3,4\n' >"$D/files/work/data.csv"
+	exec {fd}<>"$D/code/python/in.json"
+	jq -n '{code: "import pandas as pd\ndf = pd.read_csv(\"/work/data.csv\")\ndf.plot().get_figure().savefig(\"/work/out.png\")\nprint(\"done\")", timeout: 60}' >&"$fd"
+	result=$(cat <&"$fd")
+	exec {fd}>&-
+	eq "$(jq -c '[.logs.stdout, .error, .status]' <<<"$result")" '[["done"],null,"ok"]'
+	eq "$(head -c 8 "$D/files/work/out.png" | od -An -tx1 | tr -d ' ')" 89504e470d0a1a0a
+}
+
+@test "a context of one's own: variables of the environment, default directory, listed, deleted" {
+	language python
+	mkdir "$D/code/ctx"
+	echo 'API_KEY=secret' >"$D/code/ctx/env"
+	eq "$(jq -c '[.id, .language, .cwd]' "$D/code/ctx/info.json")" '["ctx","python","/workspace"]'
+	prints_text ctx 'import os; print("Hello", os.environ["API_KEY"], os.getcwd())' 'Hello secret /workspace'
+	match "$(jq -r .lastUsed "$D/code/ctx/info.json")" '^20..-'
+	eq "$(ls "$D/code" | wc -l)" 6
+	rmdir "$D/code/ctx"
+	eq "$(ls "$D/code" | wc -l)" 5
+	errs python 'import os; os.environ["API_KEY"]' KeyError
+}
+
+@test "what is said while it runs is told while it runs, in order" {
+	language python
+	run_code python 1
+	printf 'import sys, os\nprint("out"); print("err", file=sys.stderr)\ndisplay("shown")\nwhile not os.path.exists("/tmp/go"): pass\n1 / 0' \
+		>"$D/code/python/start"
+	exec {fd}<"$D/code/python/out/2/events"
+	for type in stdout stderr result; do
+		read -r line <&"$fd"
+		eq "$(jq -r .type <<<"$line")" "$type"
+	done
+	eq "$(cat "$D/code/python/out/2/status")" running
+	touch "$D/files/tmp/go"
+	eq "$(jq -r .type <&"$fd" | tr '\n' ' ')" "error end "
+	exec {fd}<&-
+}
+
+@test "typescript: top-level await and values that persist" {
+	language typescript
+	run_code typescript '
+interface Answer { a: number[] }
+const server = http.createServer((request, response) => response.end(JSON.stringify({a: [1, 2]})));
+await new Promise<void>(resolve => server.listen(0, resolve));
+const response = await fetch(`http://127.0.0.1:${(server.address() as any).port}/data`);
+const data: Answer = await response.json();
+server.close();'
+	prints_text typescript 'console.log(data)' '{ a: [ 1, 2 ] }'
+	run_code typescript 'const x: number = 10'
+	run_code typescript 'let y = 20'
+	gives typescript 'x + y' 30
+}
+
+@test "r and bash remember as the others do" {
+	language r
+	run_code r 'x <- 10'
+	gives r 'x + 20' '[1] 30'
+	run_code bash 'x=10; cd /tmp'
+	prints_text bash 'echo $((x + 20)) $PWD' '30 /tmp'
+}
