@@ -29,6 +29,7 @@
 #include "kernels/context.h"
 #include "runner/checkpoint/checkpoint.h"
 #include "runner/checkpoint/checkpoint_view.h"
+#include "runner/ports.h"
 #include "runner/sandbox.h"
 
 struct signals {
@@ -123,6 +124,8 @@ static void on_sandbox_died(void *arg)
 		contexts_sandbox_died(m->contexts);
 	if (m->browser)
 		browser_sandbox_died(m->browser);
+	if (m->ports)
+		ports_sandbox_died(m->ports);
 }
 
 static int open_runs(struct mount *m, struct fail *f)
@@ -177,6 +180,19 @@ static int open_browser(struct mount *m, struct fail *f)
 	};
 
 	return browser_open(&config, &m->browser, f);
+}
+
+static int open_ports(struct mount *m, struct fail *f)
+{
+	const struct ports_config config = {
+		.loop = m->loop,
+		.sandbox = m->sandbox,
+		.shares_network = net_of(m->config) == SANDBOX_NET_HOST,
+		.log = (void (*)(void *, const char *, ...))mount_log,
+		.arg = m,
+	};
+
+	return ports_new(&config, &m->ports, f);
 }
 
 /* Half of what the process may have open is for files/ to keep; the rest is for open files, pipes
@@ -266,6 +282,8 @@ static void stop(struct mount *m, struct signals *signals)
 	contexts_close(m->contexts);
 	m->contexts = NULL;
 	checkpoint_tree_close(m);
+	ports_free(m->ports);
+	m->ports = NULL;
 	if (m->runs)
 		runs_close(m->runs);
 	sandbox_free(m->sandbox);
@@ -316,6 +334,8 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 		r = open_contexts(&m, f);
 	if (r == 0)
 		r = open_browser(&m, f);
+	if (r == 0)
+		r = open_ports(&m, f);
 	if (r == 0)
 		r = open_files(&m, f);
 	if (r == 0)

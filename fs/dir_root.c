@@ -103,6 +103,10 @@ static const struct synth_file root_files[] = {
 		.help = "a Chromium in the sandbox",
 		.type = SYNTH_DIRECTORY,
 		.child = &synth_browser},
+	{.name = "ports",
+		.help = "servers in the sandbox, reachable from outside",
+		.type = SYNTH_DIRECTORY,
+		.child = &synth_ports},
 	{.name = "files", .help = "the sandbox's own file tree", .type = SYNTH_FILES_ROOT},
 };
 

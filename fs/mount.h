@@ -16,6 +16,7 @@
 struct browser;
 struct contexts;
 struct files;
+struct ports;
 struct event_log;
 struct agent;
 struct fuse_session;
@@ -37,6 +38,7 @@ struct mount {
 	struct runs *runs;
 	struct contexts *contexts;
 	struct browser *browser;
+	struct ports *ports;
 	struct files *files;
 	struct files *trees; /* checkpoints/N/tree/ */
 	int trees_fd; /* where those are, each by its archive's hash */

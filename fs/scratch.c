@@ -30,8 +30,9 @@ bool scratch_name_ok(const struct synth_dir *dir, const char *name)
 		return false;
 	if (name[0] == '.' || name[0] == '#' || name[len - 1] == '~' || name[len - 1] == '#')
 		return true;
+	/* In ports/ a number is a server that is not there, not vim's 4913. */
 	if (name[strspn(name, "0123456789")] == '\0')
-		return true;
+		return dir != &synth_ports;
 	if (!strncmp(name, "sed", 3) && len == 9)
 		return true;
 	return !strncmp(name, "tmp", 3) || of_control_file(dir, name);

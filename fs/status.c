@@ -10,6 +10,7 @@
 #include "fs/files.h"
 #include "fs/mount.h"
 #include "kernels/context.h"
+#include "runner/ports.h"
 
 /* Numbers in it change from moment to moment, but a size that stat(2) told must still be true when
  * the file is read: blanks fill it up to a multiple of this. */
@@ -109,6 +110,7 @@ int status_write(struct mount *m, struct buf *ret)
 	add_counts(&j, m);
 	add_enabled(&j, m);
 	add_languages(&j, m);
+	ports_json(m->ports, &j, "ports");
 	return finish(&j);
 }
 

@@ -14,7 +14,8 @@
 
 const struct synth_dir *const synth_dirs[] = {&synth_root, &synth_ctl, &synth_out, &synth_run,
 	&synth_code, &synth_context, &synth_cells, &synth_cell, &synth_results, &synth_result,
-	&synth_checkpoints, &synth_checkpoint, &synth_browser, &synth_pages, &synth_page};
+	&synth_checkpoints, &synth_checkpoint, &synth_browser, &synth_pages, &synth_page,
+	&synth_ports};
 const size_t synth_dirs_len = ARRAY_LEN(synth_dirs);
 
 uint64_t synth_ino(const struct synth_node *n)
@@ -119,7 +120,7 @@ void synth_path(struct mount *m, const struct synth_node *n, struct buf *ret)
 		n->dir->name(m, n->object, ret);
 	else
 		buf_add_str(ret, n->dir->path);
-	if (!file)
+	if (!file || !*file->name)
 		return;
 	if (ret->len)
 		buf_add_char(ret, '/');

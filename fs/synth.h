@@ -122,6 +122,7 @@ extern const struct synth_dir synth_browser, synth_pages, synth_page;
 extern const struct synth_dir synth_code, synth_context, synth_cells, synth_cell, synth_results,
 	synth_result;
 extern const struct synth_dir synth_checkpoints, synth_checkpoint;
+extern const struct synth_dir synth_ports;
 
 /* Node ids: bit 63, 6 bits of class, 32 of object, 9 of slot, 16 of instance; the root is 1. */
 uint64_t synth_ino(const struct synth_node *n);

@@ -165,6 +165,11 @@ static int bring_up(struct sandbox *s, struct sandbox_plan *plan, struct fail *f
 	s->user_ns_fd = open_namespace(s->pid, "user");
 	if (s->user_ns_fd < 0)
 		return fail_errno(f, -errno, "opening the sandbox's user namespace");
+	if (plan->config->net != SANDBOX_NET_HOST) {
+		s->net_ns_fd = open_namespace(s->pid, "net");
+		if (s->net_ns_fd < 0)
+			return fail_errno(f, -errno, "opening the sandbox's network namespace");
+	}
 	err = sandbox_plan_map_layers(plan, s->user_ns_fd, f);
 	if (err < 0)
 		return err;
@@ -217,7 +222,7 @@ static struct sandbox *new_sandbox(void)
 	struct sandbox *s = calloc(1, sizeof(*s));
 
 	if (s)
-		s->pid_fd = s->link_fd = s->tree_fd = s->proc_fd = s->user_ns_fd = s->net_fd = -1;
+		s->pid_fd = s->link_fd = s->tree_fd = s->proc_fd = s->user_ns_fd = s->net_ns_fd = s->net_fd = -1;
 	return s;
 }
 
@@ -267,6 +272,11 @@ int sandbox_join(struct sandbox *s, struct fail *f)
 	return 0;
 }
 
+int sandbox_enter_net(const struct sandbox *s)
+{
+	return s->net_ns_fd >= 0 && setns(s->net_ns_fd, CLONE_NEWNET) < 0 ? -errno : 0;
+}
+
 int sandbox_thread_start(const struct sandbox *s)
 {
 	if (!s->map.root)
@@ -305,6 +315,7 @@ void sandbox_free(struct sandbox *s)
 	close_fd(&s->tree_fd);
 	close_fd(&s->proc_fd);
 	close_fd(&s->user_ns_fd);
+	close_fd(&s->net_ns_fd);
 	cgroup_free(s->cgroup);
 	free(s);
 }

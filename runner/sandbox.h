@@ -59,6 +59,10 @@ int sandbox_join(struct sandbox *s, struct fail *f);
  * capabilities. */
 int sandbox_thread_start(const struct sandbox *s);
 
+/* Puts the calling thread, for the rest of its life, into the sandbox's network: what sockets it
+ * makes are inside. Nothing with SANDBOX_NET_HOST. After sandbox_join(). 0 or -errno. */
+int sandbox_enter_net(const struct sandbox *s);
+
 /* Kills everything in it, waits for init, releases all. NULL is allowed. */
 void sandbox_free(struct sandbox *s);
 

@@ -58,6 +58,7 @@ struct sandbox {
 	int tree_fd;
 	int proc_fd;
 	int user_ns_fd;
+	int net_ns_fd; /* -1: the host's */
 	bool dead; /* the link is closed at the other end */
 	pid_t net_pid; /* the supervisor of pasta or slirp4netns; 0: none */
 	int net_fd; /* it ends when this is closed */
