@@ -37,24 +37,38 @@ bool config_value_is_net(const char *text)
 	       strcmp(text, "none") == 0 || strcmp(text, "host") == 0;
 }
 
+/* One entry: a name, or "*.NAME" or ".NAME", and perhaps "=PORT". */
+static bool is_host(const char *text, size_t len)
+{
+	const char *equals = memchr(text, '=', len);
+	size_t name = equals ? (size_t)(equals - text) : len;
+	size_t digits = equals ? len - name - 1 : 1;
+
+	if (name > 1 && text[0] == '*' && text[1] == '.') {
+		text++;
+		name--;
+	}
+	if (name == 0 || name > 253 || (name == 1 && *text == '.') || digits == 0 || digits > 5 ||
+		(equals && (strspn(equals + 1, "0123456789") < digits ||
+				   strtoul(equals + 1, NULL, 10) - 1 >= 65535)))
+		return false;
+	for (size_t i = 0; i < name; i++)
+		if (!isalnum((unsigned char)text[i]) && !strchr(".-_", text[i]))
+			return false;
+	return true;
+}
+
 bool config_value_is_hosts(const char *text)
 {
-	size_t label = 0;
+	for (;; text++) {
+		size_t len = strcspn(text, ":");
 
-	for (const char *p = text; *p; p++) {
-		if (*p == ':') {
-			if (label == 0)
-				return false;
-			label = 0;
-			continue;
-		}
-		if (!isalnum((unsigned char)*p) && !strchr(".-_", *p) &&
-			!(*p == '*' && label == 0 && p[1] == '.'))
+		if (!is_host(text, len))
 			return false;
-		if (++label > 253)
-			return false;
+		text += len;
+		if (!*text)
+			return true;
 	}
-	return label > 0;
 }
 
 /* Decimal digits only, the end in *end. */

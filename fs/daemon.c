@@ -30,6 +30,7 @@
 #include "runner/checkpoint/checkpoint.h"
 #include "runner/checkpoint/checkpoint_view.h"
 #include "runner/ports.h"
+#include "runner/proxy.h"
 #include "runner/sandbox.h"
 
 struct signals {
@@ -128,6 +129,19 @@ static void on_sandbox_died(void *arg)
 		ports_sandbox_died(m->ports);
 }
 
+static int open_proxy(struct mount *m, struct fail *f)
+{
+	const struct proxy_config config = {
+		.loop = m->loop,
+		.sandbox = m->sandbox,
+		.allow = m->config->net_allow,
+		.log = (void (*)(void *, const char *, ...))mount_log,
+		.arg = m,
+	};
+
+	return net_of(m->config) == SANDBOX_NET_PROXY ? proxy_new(&config, &m->proxy, f) : 0;
+}
+
 static int open_runs(struct mount *m, struct fail *f)
 {
 	const struct runs_config config = {
@@ -135,6 +149,7 @@ static int open_runs(struct mount *m, struct fail *f)
 		.sandbox = m->sandbox,
 		.state_path = m->state_path,
 		.state_fd = m->state_fd,
+		.environment = m->proxy ? proxy_environment(m->proxy) : NULL,
 		.output_bytes = m->config->output_bytes,
 		.timeout_usec = m->config->timeout * USEC_PER_SEC,
 		.hooks = {.log = (void (*)(void *, const char *, ...))mount_log,
@@ -188,6 +203,7 @@ static int open_ports(struct mount *m, struct fail *f)
 		.loop = m->loop,
 		.sandbox = m->sandbox,
 		.shares_network = net_of(m->config) == SANDBOX_NET_HOST,
+		.hidden = m->proxy ? PROXY_PORT : 0,
 		.log = (void (*)(void *, const char *, ...))mount_log,
 		.arg = m,
 	};
@@ -286,6 +302,7 @@ static void stop(struct mount *m, struct signals *signals)
 	m->ports = NULL;
 	if (m->runs)
 		runs_close(m->runs);
+	proxy_free(m->proxy);
 	sandbox_free(m->sandbox);
 	if (m->files)
 		files_free(m->files);
@@ -328,6 +345,8 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 	mallopt(M_MMAP_THRESHOLD, 8 * 1024 * 1024);
 	mallopt(M_ARENA_MAX, 2);
 	r = start(&m, options->foreground, &signals, f);
+	if (r == 0)
+		r = open_proxy(&m, f);
 	if (r == 0)
 		r = open_runs(&m, f);
 	if (r == 0)

@@ -17,6 +17,7 @@ struct browser;
 struct contexts;
 struct files;
 struct ports;
+struct proxy;
 struct event_log;
 struct agent;
 struct fuse_session;
@@ -39,6 +40,7 @@ struct mount {
 	struct contexts *contexts;
 	struct browser *browser;
 	struct ports *ports;
+	struct proxy *proxy; /* NULL: not net=proxy */
 	struct files *files;
 	struct files *trees; /* checkpoints/N/tree/ */
 	int trees_fd; /* where those are, each by its archive's hash */

@@ -105,7 +105,7 @@ static void on_connection(struct loop_source *source, uint32_t events)
 	if (inner < 0)
 		refuse(fd);
 	else
-		relay_join(door->relay, fd, inner, NULL, door);
+		relay_join(door->relay, fd, inner, NULL, UINT64_MAX, door);
 }
 
 static void open_door(struct relay *relay, struct relay_note *note)

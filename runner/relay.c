@@ -148,15 +148,21 @@ int relay_new(const struct relay_config *config, struct relay **ret)
 	return 0;
 }
 
+void relay_stop(struct relay *relay)
+{
+	if (!relay || !relay->has_thread)
+		return;
+	loop_stop(relay->own);
+	pthread_join(relay->thread, NULL);
+	relay->has_thread = false;
+	on_notes(&relay->wake, EPOLLIN);
+}
+
 void relay_free(struct relay *relay)
 {
 	if (!relay)
 		return;
-	if (relay->has_thread) {
-		loop_stop(relay->own);
-		pthread_join(relay->thread, NULL);
-		on_notes(&relay->wake, EPOLLIN);
-	}
+	relay_stop(relay);
 	relay_pair_end_all(relay);
 	while (relay->pipes_len) {
 		struct relay_pipe *pipe = &relay->pipes[--relay->pipes_len];

@@ -25,7 +25,10 @@ struct relay_config {
  * too. */
 int relay_new(const struct relay_config *config, struct relay **ret);
 
-/* Ends the thread and all connections. NULL is allowed. */
+/* Ends the thread: what is its own can be touched by the leader then. NULL is allowed, and a second
+ * time. */
+void relay_stop(struct relay *relay);
+/* The same, and ends all connections. */
 void relay_free(struct relay *relay);
 
 /* Something to do in the thread; part of what it is about. */
@@ -60,9 +63,10 @@ int relay_accept(struct relay *relay, int listener_fd);
 
 /* Passes bytes both ways between two connected stream sockets (b may still be connecting), with
  * half-closes and resets, until both directions have ended. first, if not NULL, goes to b before
- * all else and is emptied. Takes both descriptors, also when it fails. owner is for
- * relay_end_of(). 0 or -errno. */
-int relay_join(struct relay *relay, int a_fd, int b_fd, struct buf *first, const void *owner);
+ * all else and is emptied. Of what comes from a, limit bytes are passed and no more; UINT64_MAX:
+ * all. Takes both descriptors, also when it fails. owner is for relay_end_of(). 0 or -errno. */
+int relay_join(struct relay *relay, int a_fd, int b_fd, struct buf *first, uint64_t limit,
+	const void *owner);
 
 /* Ends all connections of an owner. */
 void relay_end_of(struct relay *relay, const void *owner);

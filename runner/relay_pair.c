@@ -23,8 +23,9 @@
 struct flow {
 	struct relay_pipe pipe; /* while it holds bytes */
 	size_t held;
+	uint64_t left; /* bytes that may still pass */
 	bool ended; /* nothing more comes */
-	bool passed_on; /* the other side was told */
+	bool passed_on; /* and all of it has gone to the other side, which was told */
 };
 
 struct side {
@@ -108,11 +109,13 @@ static int pull(struct relay_pair *pair, struct side *from)
 
 	if (r < 0)
 		return r;
-	n = splice(from->source.fd, NULL, flow->pipe.write_fd, NULL, PIPE_BYTES,
+	n = splice(from->source.fd, NULL, flow->pipe.write_fd, NULL,
+		flow->left < PIPE_BYTES ? flow->left : PIPE_BYTES,
 		SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	flow->held = (size_t)n;
+	flow->left -= (uint64_t)n;
 	flow->ended = n == 0;
 	return n > 0;
 }
@@ -155,11 +158,13 @@ static int move(struct relay_pair *pair, struct side *from, struct side *to)
 
 	for (int round = 0; r == 1 && round < ROUNDS && !flow->passed_on; round++) {
 		r = push(flow, to);
-		if (r == 1 && !flow->ended)
+		if (r == 1 && !flow->left)
+			flow->passed_on = true;
+		else if (r == 1 && !flow->ended)
 			r = pull(pair, from);
 		if (r == 1)
 			pair->moved_usec = clock_monotonic_usec();
-		if (r >= 0 && flow->ended && !flow->held) {
+		if (r >= 0 && flow->ended && !flow->held && !flow->passed_on) {
 			flow->passed_on = true;
 			shutdown(to->source.fd, SHUT_WR);
 		}
@@ -175,11 +180,12 @@ static void rewatch(struct relay_pair *pair, int at)
 	struct side *side = &pair->sides[at];
 	const struct flow *in = &side->flow, *out = &pair->sides[!at].flow;
 	bool writes = out->held || (at == 1 && (pair->connecting || pair->first.len));
-	bool reads = !in->ended && !in->held && !pair->connecting && !(at == 0 && pair->first.len);
+	bool reads = !in->ended && !in->passed_on && !in->held && !pair->connecting &&
+		     !(at == 0 && pair->first.len);
 	uint32_t events = (writes ? EPOLLOUT : 0) | (reads ? EPOLLIN : 0);
 
 	if (!events)
-		events = EPOLLET;
+		events = EPOLLET | EPOLLRDHUP;
 	if (events == side->events)
 		return;
 	side->events = events;
@@ -226,6 +232,9 @@ static void on_side(struct relay_pair *pair, int at, uint32_t events)
 		r = finish_connecting(pair, events);
 	else if (events & EPOLLERR)
 		r = -ECONNRESET;
+	/* Who may send no more, and now has ended, perhaps waits for nothing any more. */
+	if (events & EPOLLRDHUP && pair->sides[at].flow.passed_on)
+		pair->sides[at].flow.ended = true;
 	if (r < 0 && r != -EAGAIN)
 		end_pair(pair, true);
 	else
@@ -256,7 +265,8 @@ static int watch(struct relay_pair *pair)
 	return r;
 }
 
-static struct relay_pair *new_pair(struct relay *relay, int a_fd, int b_fd, const void *owner)
+static struct relay_pair *new_pair(
+	struct relay *relay, int a_fd, int b_fd, uint64_t limit, const void *owner)
 {
 	struct relay_pair *pair = calloc(1, sizeof(*pair));
 	const int yes = 1;
@@ -270,14 +280,17 @@ static struct relay_pair *new_pair(struct relay *relay, int a_fd, int b_fd, cons
 	pair->sides[0].source = (struct loop_source){.fd = a_fd, .ready = on_a};
 	pair->sides[1].source = (struct loop_source){.fd = b_fd, .ready = on_b};
 	pair->sides[0].flow.pipe = pair->sides[1].flow.pipe = (struct relay_pipe){-1, -1};
+	pair->sides[0].flow.left = limit;
+	pair->sides[1].flow.left = UINT64_MAX;
 	pair->connecting = true;
 	pair->moved_usec = clock_monotonic_usec();
 	return pair;
 }
 
-int relay_join(struct relay *relay, int a_fd, int b_fd, struct buf *first, const void *owner)
+int relay_join(struct relay *relay, int a_fd, int b_fd, struct buf *first, uint64_t limit,
+	const void *owner)
 {
-	struct relay_pair *pair = new_pair(relay, a_fd, b_fd, owner);
+	struct relay_pair *pair = new_pair(relay, a_fd, b_fd, limit, owner);
 	int r = pair ? watch(pair) : -ENOMEM;
 
 	if (r < 0) {

@@ -81,6 +81,7 @@ struct runs_config {
 	struct sandbox *sandbox;
 	const char *state_path;
 	int state_fd; /* borrowed */
+	char *const *environment; /* borrowed; K=V of all commands, under ctl/env; NULL: none */
 	uint64_t output_bytes; /* kept of each stream */
 	uint64_t timeout_usec; /* the built-in default of runs */
 	struct runs_hooks hooks;

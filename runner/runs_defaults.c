@@ -162,9 +162,11 @@ int run_environment(
 		"LANG=C.UTF-8", "TERM=dumb", "PIP_BREAK_SYSTEM_PACKAGES=1",
 		"PIP_ROOT_USER_ACTION=ignore", "DEBIAN_FRONTEND=noninteractive"};
 	struct buf own auto_buf = {0};
-	size_t len = 0, room = ARRAY_LEN(fixed) + 4 + count(runs->env_pairs) + count(more) + 1;
+	char *const *of_mount = runs->config.environment;
+	size_t len = 0, room = ARRAY_LEN(fixed) + 4 + count(of_mount) + count(runs->env_pairs) +
+			       count(more) + 1;
 	char **env auto_call(run_request_free_strings) = calloc(room, sizeof(*env));
-	char *const *const parts[] = {runs->env_pairs, more};
+	char *const *const parts[] = {of_mount, runs->env_pairs, more};
 	const struct {
 		const char *name, *value;
 	} of_user[] = {{"HOME", user->home}, {"USER", user->name}, {"LOGNAME", user->name},

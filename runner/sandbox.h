@@ -63,6 +63,10 @@ int sandbox_thread_start(const struct sandbox *s);
  * makes are inside. Nothing with SANDBOX_NET_HOST. After sandbox_join(). 0 or -errno. */
 int sandbox_enter_net(const struct sandbox *s);
 
+/* A listening TCP socket at 127.0.0.1:port inside, made by a thread of its own; owned by the
+ * caller. -errno. */
+int sandbox_listen(const struct sandbox *s, uint16_t port);
+
 /* Kills everything in it, waits for init, releases all. NULL is allowed. */
 void sandbox_free(struct sandbox *s);
 

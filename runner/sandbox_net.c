@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -154,4 +156,42 @@ void sandbox_net_stop(struct sandbox *s)
 	while (waitpid(s->net_pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	s->net_pid = 0;
+}
+
+struct listen {
+	const struct sandbox *sandbox;
+	uint16_t port;
+	int fd; /* or -errno */
+};
+
+static void *listen_inside(void *arg)
+{
+	struct listen *l = arg;
+	const struct sockaddr_in address = {.sin_family = AF_INET,
+		.sin_port = htons(l->port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	auto_close int fd = -1;
+
+	l->fd = sandbox_enter_net(l->sandbox);
+	if (l->fd < 0)
+		return NULL;
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+		listen(fd, 128) < 0)
+		l->fd = -errno;
+	else
+		l->fd = take_fd(&fd);
+	return NULL;
+}
+
+int sandbox_listen(const struct sandbox *s, uint16_t port)
+{
+	struct listen l = {.sandbox = s, .port = port};
+	pthread_t thread;
+	int r = -pthread_create(&thread, NULL, listen_inside, &l);
+
+	if (r < 0)
+		return r;
+	pthread_join(thread, NULL);
+	return l.fd;
 }
