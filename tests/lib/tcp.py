@@ -37,9 +37,30 @@ def reset(c):
     c.close()
 
 
+# Answers each request with what it was: method, target, host and body.
+def http(c):
+    f = c.makefile("rb")
+    first = f.readline().split()
+    head = {}
+    while (line := f.readline().strip()):
+        name, value = line.decode().split(": ", 1)
+        head[name.lower()] = value
+    body = f.read(int(head.get("content-length", 0)))
+    if "chunked" in head.get("transfer-encoding", ""):
+        while size := int(f.readline(), 16):
+            body += f.read(size)
+            f.readline()
+        f.readline()
+    text = b"%s %s %s %s\n" % (first[0], first[1], head["host"].encode(), body)
+    if first[1] == b"/big":
+        text = bytes(32 << 20)
+    c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(text) + text)
+    c.close()
+
+
 # Takes connections, never reads and never closes.
 kept = []
-servers = {"half": half, "echo": echo, "reset": reset, "deaf": kept.append,
+servers = {"half": half, "http": http, "echo": echo, "reset": reset, "deaf": kept.append,
            "hello": lambda c: (c.recv(1 << 16), c.sendall(
                b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n"), c.close()),
            "pour": lambda c: (c.recv(1), [c.sendall(bytes(1 << 20)) for _ in range(64)], c.close())}
@@ -108,7 +129,26 @@ def client_stuff(port, count):
     sys.stdin.read()
 
 
-if sys.argv[1] == "serve":
+# The first line of the answer to each request in the file, which are parted by lines of "---"; bytes
+# escaped as in Python.
+def client_requests(port, path):
+    for text in open(path).read().split("\n---\n"):
+        c = connect(port)
+        try:
+            c.sendall(text.encode().decode("unicode_escape").encode("latin1"))
+        except ConnectionError:
+            pass
+        print(read_all(c).split(b"\r\n")[0].decode())
+
+
+if sys.argv[1] == "tls":
+    import ssl
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[3])
+    inner = http
+    http = lambda c: inner(context.wrap_socket(c, server_side=True))
+    each(server("127.0.0.1", int(sys.argv[2])), http)
+elif sys.argv[1] == "serve":
     each(server(sys.argv[3], int(sys.argv[4])), servers[sys.argv[2]])
 else:
     globals()["client_" + sys.argv[1]](*sys.argv[2:])
