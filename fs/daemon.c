@@ -29,6 +29,7 @@
 #include "kernels/context.h"
 #include "runner/checkpoint/checkpoint.h"
 #include "runner/checkpoint/checkpoint_view.h"
+#include "runner/disk_guard.h"
 #include "runner/ports.h"
 #include "runner/proxy.h"
 #include "runner/sandbox.h"
@@ -117,6 +118,11 @@ static void on_event(void *arg, const struct sandbox_event *event)
 		browser_event(m->browser, event);
 }
 
+static void on_limited(void *arg, const char *path, int err, const struct fail *f)
+{
+	mount_failed(arg, path, err, f);
+}
+
 static void on_sandbox_died(void *arg)
 {
 	struct mount *m = arg;
@@ -154,6 +160,7 @@ static int open_runs(struct mount *m, struct fail *f)
 		.timeout_usec = m->config->timeout * USEC_PER_SEC,
 		.hooks = {.log = (void (*)(void *, const char *, ...))mount_log,
 			.event = on_event,
+			.limited = on_limited,
 			.sandbox_died = on_sandbox_died,
 			.arg = m},
 	};
@@ -195,6 +202,48 @@ static int open_browser(struct mount *m, struct fail *f)
 	};
 
 	return browser_open(&config, &m->browser, f);
+}
+
+/* First the runs, then, when it goes on growing, whatever else there is: kernels, the browser. */
+static void on_disk_over(void *arg, const struct disk_use *use, unsigned round)
+{
+	struct mount *m = arg;
+	unsigned ended = round == 1 ? runs_end_for_disk(m->runs) : 0;
+	const char *what = "runs";
+
+	if (!ended) {
+		what = "processes";
+		ended = round == 1 ? 0 : sandbox_kill_all(m->sandbox);
+	}
+	files_set_full(m->files, true);
+	if (ended || round == 1)
+		mount_log(m, "limit: the disk holds %llu of %llu bytes in %llu items; %u %s ended",
+			(unsigned long long)use->bytes, (unsigned long long)m->config->disk,
+			(unsigned long long)use->items, ended, what);
+}
+
+static void on_disk_under(void *arg)
+{
+	struct mount *m = arg;
+
+	files_set_full(m->files, false);
+	mount_log(m, "the disk has room again");
+}
+
+static int open_disk(struct mount *m, struct fail *f)
+{
+	const struct disk_guard_config config = {
+		.loop = m->loop,
+		.state_fd = m->state_fd,
+		.proc_fd = sandbox_proc_fd(m->sandbox),
+		.limit_bytes = m->config->disk,
+		.over = on_disk_over,
+		.under = on_disk_under,
+		.arg = m,
+	};
+	int r = disk_guard_new(&config, &m->disk);
+
+	return r < 0 ? fail_errno(f, r, "watching the disk") : 0;
 }
 
 static int open_ports(struct mount *m, struct fail *f)
@@ -298,6 +347,8 @@ static void stop(struct mount *m, struct signals *signals)
 	contexts_close(m->contexts);
 	m->contexts = NULL;
 	checkpoint_tree_close(m);
+	disk_guard_free(m->disk);
+	m->disk = NULL;
 	ports_free(m->ports);
 	m->ports = NULL;
 	if (m->runs)
@@ -359,6 +410,8 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 		r = open_files(&m, f);
 	if (r == 0)
 		r = open_checkpoints(&m, f);
+	if (r == 0)
+		r = open_disk(&m, f);
 	if (r == 0)
 		r = session_watch(&m, f);
 	if (r == 0) {

@@ -312,3 +312,8 @@ void files_access(struct files *files, fuse_req_t req, fuse_ino_t ino, int mask)
 {
 	files_reply(req, check_access(files, ino, mask));
 }
+
+void files_set_full(struct files *files, bool full)
+{
+	atomic_store(&files->full, full);
+}

@@ -35,6 +35,9 @@ struct files_config {
  * to what is made here. -errno with words. */
 int files_new(const struct files_config *config, struct files **ret, struct fail *f);
 /* After the last request has been answered. */
+/* Whether writes are refused with ENOSPC, because the sandbox has used up what it may; from any
+ * thread. */
+void files_set_full(struct files *files, bool full);
 void files_free(struct files *files);
 
 /* Whether a node id belongs to files/ (FILES_ROOT and above, bit 63 clear). */

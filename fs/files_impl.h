@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #include "common/buf.h"
@@ -29,6 +30,7 @@ struct files {
 	dev_t root_dev;
 	bool has_birth; /* the root's file system tells inodes apart by their time of birth */
 	bool mtime_is_true; /* no write, not by mmap either, leaves it as it was for long */
+	atomic_bool full; /* writes are refused */
 	pthread_mutex_t devices_lock;
 	dev_t devices[FILES_DEVICES_MAX]; /* under devices_lock: others than the root's, as seen */
 	unsigned devices_len;

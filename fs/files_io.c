@@ -2,6 +2,7 @@
 #include "fs/files_impl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -84,9 +85,8 @@ void files_write_buf(struct files *files, fuse_req_t req, fuse_ino_t ino, struct
 	off_t off, struct fuse_file_info *fi)
 {
 	bool append = (fi->flags & O_APPEND) && !fi->writepage;
-	ssize_t n = write_from(fd_of(fi), in, off, append);
+	ssize_t n = atomic_load(&files->full) ? -ENOSPC : write_from(fd_of(fi), in, off, append);
 
-	(void)files;
 	(void)ino;
 	if (n < 0)
 		files_reply(req, (int)n);
@@ -109,8 +109,11 @@ void files_fallocate(struct files *files, fuse_req_t req, fuse_ino_t ino, int mo
 {
 	int r;
 
-	(void)files;
 	(void)ino;
+	if (atomic_load(&files->full) && !(mode & FALLOC_FL_PUNCH_HOLE)) {
+		files_reply(req, -ENOSPC);
+		return;
+	}
 	do {
 		r = fallocate(fd_of(fi), mode, offset, length) < 0 ? -errno : 0;
 	} while (r == -EINTR);
@@ -123,9 +126,12 @@ void files_copy_file_range(struct files *files, fuse_req_t req, fuse_ino_t ino_i
 {
 	ssize_t n;
 
-	(void)files;
 	(void)ino_in;
 	(void)ino_out;
+	if (atomic_load(&files->full)) {
+		files_reply(req, -ENOSPC);
+		return;
+	}
 	do {
 		n = copy_file_range(fd_of(fi_in), &off_in, fd_of(fi_out), &off_out,
 			len < COPY_MAX ? len : COPY_MAX, (unsigned)flags);

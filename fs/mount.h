@@ -16,6 +16,7 @@
 struct browser;
 struct contexts;
 struct files;
+struct disk_guard;
 struct ports;
 struct proxy;
 struct event_log;
@@ -39,6 +40,7 @@ struct mount {
 	struct runs *runs;
 	struct contexts *contexts;
 	struct browser *browser;
+	struct disk_guard *disk;
 	struct ports *ports;
 	struct proxy *proxy; /* NULL: not net=proxy */
 	struct files *files;

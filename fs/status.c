@@ -10,6 +10,7 @@
 #include "fs/files.h"
 #include "fs/mount.h"
 #include "kernels/context.h"
+#include "runner/disk_guard.h"
 #include "runner/ports.h"
 
 /* Numbers in it change from moment to moment, but a size that stat(2) told must still be true when
@@ -43,6 +44,8 @@ static void add_limits(struct json_out *j, const struct config *c)
 	else
 		json_out_null(j, "cpus");
 	add_limit(j, "disk", c->disk);
+	add_limit(j, "fsize", c->fsize);
+	add_limit(j, "nofile", c->nofile);
 	add_limit(j, "outputBytes", c->output_bytes);
 	json_out_object_end(j);
 }
@@ -118,6 +121,7 @@ int status_write_usage(struct mount *m, struct buf *ret)
 {
 	struct sandbox_usage usage = {0};
 	struct statvfs fs = {0};
+	struct disk_use use;
 	struct json_out j;
 	int r = sandbox_usage(m->sandbox, &usage);
 
@@ -132,8 +136,16 @@ int status_write_usage(struct mount *m, struct buf *ret)
 	json_out_uint(&j, "processes", usage.pids);
 	json_out_uint(&j, "oomKills", usage.oom_kills);
 	json_out_object(&j, "disk");
+	if (disk_guard_use(m->disk, &use)) {
+		json_out_uint(&j, "usedBytes", use.bytes);
+		json_out_uint(&j, "usedItems", use.items);
+	} else {
+		json_out_null(&j, "usedBytes");
+		json_out_null(&j, "usedItems");
+	}
 	json_out_uint(&j, "totalBytes", (uint64_t)fs.f_blocks * fs.f_frsize);
 	json_out_uint(&j, "freeBytes", (uint64_t)fs.f_bavail * fs.f_frsize);
 	json_out_object_end(&j);
+	add_limits(&j, m->config);
 	return finish(&j);
 }

@@ -14,32 +14,17 @@
 
 #include "common/buf.h"
 #include "common/scope.h"
-
-/* What a group can do. With version 1 each may be a hierarchy of its own; with version 2 one
- * directory does all. */
-enum part { PART_MEMORY, PART_PIDS, PART_CPU, PART_CPUACCT, PARTS };
+#include "runner/cgroup_impl.h"
 
 static const char *const part_names[PARTS] = {"memory", "pids", "cpu", "cpuacct"};
 
-#define CPU_PERIOD_USEC 100000
 #define TEXT_MAX (256 * 1024)
 #define REMOVE_TRIES 50
 #define PREFIX "sandpit-"
 #define YOUNG_SEC 60
+#define LEAF "all" /* version 2: where the processes are that have no group of their own */
 
-struct group {
-	int parent_fd; /* owned; -1: not there */
-	int fd; /* owned; the sandbox's own directory */
-};
-
-struct cgroup {
-	char name[80];
-	bool v2;
-	struct group parts[PARTS]; /* version 2 uses the first only */
-	bool has[PARTS];
-};
-
-static void close_group(struct group *g)
+void cgroup_close_group(struct group *g)
 {
 	close_fd(&g->fd);
 	close_fd(&g->parent_fd);
@@ -65,7 +50,7 @@ static int read_text(int dir_fd, const char *name, struct buf *to)
 	return 0;
 }
 
-static int write_text(int dir_fd, const char *name, const char *text)
+int cgroup_write(int dir_fd, const char *name, const char *text)
 {
 	auto_close int fd = openat(dir_fd, name, O_WRONLY | O_CLOEXEC);
 
@@ -74,12 +59,12 @@ static int write_text(int dir_fd, const char *name, const char *text)
 	return 0;
 }
 
-static int write_number(int dir_fd, const char *name, uint64_t value)
+int cgroup_write_number(int dir_fd, const char *name, uint64_t value)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%" PRIu64, value);
-	return write_text(dir_fd, name, text);
+	return cgroup_write(dir_fd, name, text);
 }
 
 /* Whether word stands in a list that is separated by commas or spaces and ends at a colon or a
@@ -150,6 +135,23 @@ static int open_own(const struct mount *m, const char *own)
 	return fd >= 0 ? fd : open(m->point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* A group and those in it, one level deep: all that this program makes. */
+static int remove_with_children(int parent_fd, const char *name)
+{
+	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+
+	if (!dir)
+		close_fd(&fd);
+	while (dir && (d = readdir(dir)))
+		if (d->d_type == DT_DIR && d->d_name[0] != '.')
+			unlinkat(fd, d->d_name, AT_REMOVEDIR);
+	if (dir)
+		closedir(dir);
+	return unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
 /* What crashed daemons left, whose sandboxes were not started again. A group that holds processes
  * cannot be removed; one so young may just be about to get them. */
 static void sweep(int parent_fd)
@@ -168,7 +170,7 @@ static void sweep(int parent_fd)
 		if (strncmp(d->d_name, PREFIX, strlen(PREFIX)) == 0 &&
 			fstatat(parent_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 			st.st_ctime + YOUNG_SEC < now)
-			unlinkat(parent_fd, d->d_name, AT_REMOVEDIR);
+			remove_with_children(parent_fd, d->d_name);
 	}
 	closedir(dir);
 }
@@ -177,7 +179,7 @@ static int make_group(struct cgroup *c, struct group *g, int parent_fd)
 {
 	sweep(parent_fd);
 	/* A left-over group may hold processes that are just dying; its limits are set anew. */
-	unlinkat(parent_fd, c->name, AT_REMOVEDIR);
+	remove_with_children(parent_fd, c->name);
 	if (mkdirat(parent_fd, c->name, 0755) < 0 && errno != EEXIST)
 		return -errno;
 	g->fd = openat(parent_fd, c->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -195,7 +197,7 @@ static void try_v1(struct cgroup *c, const struct mount *m, const char *cgroups)
 			continue;
 		g->parent_fd = open_own(m, own);
 		if (g->parent_fd < 0 || make_group(c, g, g->parent_fd) < 0)
-			close_group(g);
+			cgroup_close_group(g);
 		else
 			c->has[part] = true;
 	}
@@ -226,7 +228,7 @@ static void try_v2(struct cgroup *c, const struct mount *m, const char *cgroups)
 		return;
 	int fd = open_own(m, own);
 	for (int depth = 0; fd >= 0 && depth < 32; depth++) {
-		write_text(fd, "cgroup.subtree_control", "+memory +pids +cpu");
+		cgroup_write(fd, "cgroup.subtree_control", "+memory +pids +cpu");
 		/* Moving a process needs write access to the common ancestor's cgroup.procs, too. */
 		if (faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
 			make_group(c, g, fd) == 0 && read_controllers(c, g->fd) > 0) {
@@ -268,51 +270,66 @@ static int find_groups(struct cgroup *c)
 	return 0;
 }
 
-static int set_memory(const struct cgroup *c, uint64_t bytes)
+static int set_memory(const struct group *parts, bool v2, uint64_t bytes)
 {
-	int fd = c->parts[c->v2 ? 0 : PART_MEMORY].fd;
+	int fd = parts[v2 ? 0 : PART_MEMORY].fd;
 
-	if (c->v2) {
-		write_text(fd, "memory.swap.max", "0");
-		write_text(fd, "memory.oom.group", "0");
-		return write_number(fd, "memory.max", bytes);
+	if (v2) {
+		cgroup_write(fd, "memory.swap.max", "0");
+		cgroup_write(fd, "memory.oom.group", "0");
+		return cgroup_write_number(fd, "memory.max", bytes);
 	}
-	int err = write_number(fd, "memory.limit_in_bytes", bytes);
+	int err = cgroup_write_number(fd, "memory.limit_in_bytes", bytes);
 	if (err == 0)
-		write_number(fd, "memory.memsw.limit_in_bytes", bytes);
+		cgroup_write_number(fd, "memory.memsw.limit_in_bytes", bytes);
 	return err;
 }
 
-static int set_cpus(const struct cgroup *c, double cpus)
+static int set_cpus(const struct group *parts, bool v2, double cpus)
 {
 	uint64_t quota = (uint64_t)(cpus * CPU_PERIOD_USEC);
 	char text[48];
 
 	if (quota < 1000)
 		quota = 1000;
-	if (c->v2) {
+	if (v2) {
 		snprintf(text, sizeof(text), "%" PRIu64 " %d", quota, CPU_PERIOD_USEC);
-		return write_text(c->parts[0].fd, "cpu.max", text);
+		return cgroup_write(parts[0].fd, "cpu.max", text);
 	}
-	int err = write_number(c->parts[PART_CPU].fd, "cpu.cfs_period_us", CPU_PERIOD_USEC);
-	return err < 0 ? err : write_number(c->parts[PART_CPU].fd, "cpu.cfs_quota_us", quota);
+	int err = cgroup_write_number(parts[PART_CPU].fd, "cpu.cfs_period_us", CPU_PERIOD_USEC);
+	return err < 0 ? err : cgroup_write_number(parts[PART_CPU].fd, "cpu.cfs_quota_us", quota);
 }
 
-static int set_limits(const struct cgroup *c, const struct sandbox_limits *l, struct fail *f)
+int cgroup_set_limits(const struct group *parts, bool v2, const bool *has,
+	const struct sandbox_limits *l, struct fail *f)
 {
 	int err = 0;
 
-	if (l->memory_bytes && c->has[PART_MEMORY])
-		err = set_memory(c, l->memory_bytes);
+	if (l->memory_bytes && has[PART_MEMORY])
+		err = set_memory(parts, v2, l->memory_bytes);
 	if (err < 0)
 		return fail_errno(f, err, "setting the memory limit of the control group");
-	if (l->pids && c->has[PART_PIDS])
-		err = write_number(c->parts[c->v2 ? 0 : PART_PIDS].fd, "pids.max", l->pids);
+	if (l->pids && has[PART_PIDS])
+		err = cgroup_write_number(parts[v2 ? 0 : PART_PIDS].fd, "pids.max", l->pids);
 	if (err < 0)
 		return fail_errno(f, err, "setting the pids limit of the control group");
-	if (l->cpus > 0 && c->has[PART_CPU])
-		err = set_cpus(c, l->cpus);
+	if (l->cpus > 0 && has[PART_CPU])
+		err = set_cpus(parts, v2, l->cpus);
 	return err < 0 ? fail_errno(f, err, "setting the cpu limit of the control group") : 0;
+}
+
+/* In version 2 only groups without children hold processes once controllers are handed on; without
+ * such a leaf the sandbox is limited as a whole, and runs by rlimits. */
+static void make_leaf(struct cgroup *c)
+{
+	int fd = c->parts[0].fd;
+
+	if (mkdirat(fd, LEAF, 0755) < 0 && errno != EEXIST)
+		return;
+	if (cgroup_write(fd, "cgroup.subtree_control", "+memory +pids +cpu") == 0)
+		c->leaf_fd = openat(fd, LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c->leaf_fd < 0)
+		unlinkat(fd, LEAF, AT_REMOVEDIR);
 }
 
 int cgroup_new(
@@ -323,11 +340,14 @@ int cgroup_new(
 	if (!c)
 		return -ENOMEM;
 	snprintf(c->name, sizeof(c->name), PREFIX "%s", name);
+	c->leaf_fd = -1;
 	for (int part = 0; part < PARTS; part++)
 		c->parts[part] = (struct group){-1, -1};
 	int err = find_groups(c);
+	if (err == 0 && c->v2)
+		make_leaf(c);
 	if (err == 0)
-		err = set_limits(c, limits, f);
+		err = cgroup_set_limits(c->parts, c->v2, c->has, limits, f);
 	if (err < 0) {
 		cgroup_free(c);
 		return err;
@@ -344,14 +364,15 @@ int cgroup_join(const struct cgroup *c)
 			continue;
 		/* Writing one's own thread to "tasks" needs none of the locks that cgroup.procs
 		 * takes, which cost 10 ms and more. */
-		int err = write_text(g->fd, c->v2 ? "cgroup.procs" : "tasks", "0");
+		int err = cgroup_write(c->leaf_fd >= 0 ? c->leaf_fd : g->fd,
+			c->v2 ? "cgroup.procs" : "tasks", "0");
 		if (err < 0)
 			return err;
 	}
 	return 0;
 }
 
-static bool read_number(int dir_fd, const char *name, uint64_t *ret)
+bool cgroup_read_number(int dir_fd, const char *name, uint64_t *ret)
 {
 	auto_buf struct buf text = {0};
 
@@ -361,7 +382,7 @@ static bool read_number(int dir_fd, const char *name, uint64_t *ret)
 }
 
 /* "key value" lines. */
-static bool read_key(int dir_fd, const char *name, const char *key, uint64_t *ret)
+bool cgroup_read_key(int dir_fd, const char *name, const char *key, uint64_t *ret)
 {
 	auto_buf struct buf text = {0};
 	size_t key_len = strlen(key);
@@ -382,15 +403,17 @@ bool cgroup_usage(const struct cgroup *c, struct sandbox_usage *ret)
 	const struct group *p = c->parts;
 
 	if (c->v2)
-		return read_key(p->fd, "cpu.stat", "usage_usec", &ret->cpu_usec) &&
-		       read_number(p->fd, "memory.current", &ret->memory_bytes) &&
-		       read_number(p->fd, "pids.current", &ret->pids) &&
-		       read_key(p->fd, "memory.events", "oom_kill", &ret->oom_kills);
-	bool all = read_number(p[PART_CPUACCT].fd, "cpuacct.usage", &ret->cpu_usec);
+		return cgroup_read_key(p->fd, "cpu.stat", "usage_usec", &ret->cpu_usec) &&
+		       cgroup_read_number(p->fd, "memory.current", &ret->memory_bytes) &&
+		       cgroup_read_number(p->fd, "pids.current", &ret->pids) &&
+		       cgroup_read_key(p->fd, "memory.events", "oom_kill", &ret->oom_kills);
+	bool all = cgroup_read_number(p[PART_CPUACCT].fd, "cpuacct.usage", &ret->cpu_usec);
 	ret->cpu_usec /= 1000;
-	all = read_number(p[PART_MEMORY].fd, "memory.usage_in_bytes", &ret->memory_bytes) && all;
-	all = read_number(p[PART_PIDS].fd, "pids.current", &ret->pids) && all;
-	return read_key(p[PART_MEMORY].fd, "memory.oom_control", "oom_kill", &ret->oom_kills) &&
+	all = cgroup_read_number(p[PART_MEMORY].fd, "memory.usage_in_bytes", &ret->memory_bytes) &&
+	      all;
+	all = cgroup_read_number(p[PART_PIDS].fd, "pids.current", &ret->pids) && all;
+	return cgroup_read_key(
+		       p[PART_MEMORY].fd, "memory.oom_control", "oom_kill", &ret->oom_kills) &&
 	       all;
 }
 
@@ -415,7 +438,7 @@ bool cgroup_limits_pids(const struct cgroup *c)
 static void remove_group(const struct cgroup *c, const struct group *g)
 {
 	for (int i = 0; i < REMOVE_TRIES; i++) {
-		if (unlinkat(g->parent_fd, c->name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+		if (remove_with_children(g->parent_fd, c->name) != -EBUSY)
 			return;
 		usleep(2000);
 	}
@@ -425,11 +448,12 @@ void cgroup_free(struct cgroup *c)
 {
 	if (!c)
 		return;
+	close_fd(&c->leaf_fd);
 	for (int part = 0; part < PARTS; part++) {
 		struct group *g = &c->parts[part];
 		if (g->fd >= 0 && g->parent_fd >= 0)
 			remove_group(c, g);
-		close_group(g);
+		cgroup_close_group(g);
 	}
 	free(c);
 }

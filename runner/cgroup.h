@@ -28,5 +28,32 @@ const char *cgroup_mode(const struct cgroup *c);
 bool cgroup_limits_memory(const struct cgroup *c);
 bool cgroup_limits_pids(const struct cgroup *c);
 
+/* What was refused or killed for a limit, since the group was made. */
+struct cgroup_hits {
+	uint64_t oom_kills;
+	uint64_t pids; /* processes that could not be made */
+};
+
+void cgroup_hits(const struct cgroup *c, struct cgroup_hits *ret);
+
+/* A group of one process tree within the sandbox's. */
+struct cgroup_run;
+
+#define CGROUP_RUN_FDS 3
+
+/* Makes one named by id, for those of memory, pids and cpus that l asks for. -EOPNOTSUPP: there is
+ * no group that could limit one of them; -errno with words. */
+int cgroup_run_new(const struct cgroup *c, uint32_t id, const struct sandbox_limits *l,
+	struct cgroup_run **ret, struct fail *f);
+
+/* The files through which a process that writes "0" joins; owned by the run. Returns how many. */
+size_t cgroup_run_fds(const struct cgroup_run *run, int fds[CGROUP_RUN_FDS]);
+void cgroup_run_hits(const struct cgroup_run *run, struct cgroup_hits *ret);
+
+/* Removes the group. -EBUSY: its processes have not quite gone; try again. */
+int cgroup_run_remove(struct cgroup_run *run);
+/* Forgets it. NULL is allowed. */
+void cgroup_run_free(struct cgroup_run *run);
+
 /* Removes the groups, which are empty by now. NULL is allowed. */
 void cgroup_free(struct cgroup *c);

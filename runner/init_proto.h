@@ -32,13 +32,15 @@ struct init_request {
 
 /* Which descriptors come with an INIT_SPAWN, in this order. */
 enum init_fds { INIT_HAS_IN = 1, INIT_HAS_EXTRA = 2, INIT_HAS_STRINGS = 4 };
-#define INIT_FDS_MAX 5
+#define INIT_GROUPS_MAX 3
+#define INIT_FDS_MAX (5 + INIT_GROUPS_MAX)
 
 /* Followed by strings_len bytes: cwd, argv..., env..., each with its NUL; or, with
  * INIT_HAS_STRINGS, by nothing, and a memory file carries them. */
 struct init_spawn {
 	struct init_request request;
 	uint32_t fds; /* enum init_fds; out and err are always there */
+	uint32_t groups_fds; /* how many come behind: files of control groups to join */
 	uint32_t uid, gid;
 	uint32_t groups_len;
 	uint32_t groups[64];

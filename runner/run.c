@@ -22,7 +22,24 @@ static const char *const status_names[] = {
 	[RUN_OOM] = "oom",
 	[RUN_FAILED] = "failed",
 	[RUN_LOST] = "lost",
+	[RUN_LIMIT] = "limit",
 };
+
+static const struct {
+	const char *name;
+	int err;
+	const char *words;
+} limits[] = {
+	[RUN_LIMIT_MEMORY] = {"memory", -ENOMEM, "memory ran out: a process was killed for it"},
+	[RUN_LIMIT_PIDS] = {"pids", -EAGAIN, "a process was refused: there are as many as allowed"},
+	[RUN_LIMIT_FSIZE] = {"fsize", -EFBIG, "a file would have become larger than allowed"},
+	[RUN_LIMIT_DISK] = {"disk", -ENOSPC, "the sandbox's disk is full: the run was ended"},
+};
+
+const char *run_limit_name(enum run_limit limit)
+{
+	return limit < ARRAY_LEN(limits) ? limits[limit].name : NULL;
+}
 
 const char *run_status_name(enum run_status status)
 {
@@ -55,16 +72,33 @@ static void end(struct run *run, enum run_status status)
 	runs_prune(runs);
 }
 
-static bool memory_ran_out(struct runs *runs)
+/* A process of it may have been killed or refused although it went on by itself. */
+static enum run_limit limit_of(const struct run *run, int wait_status)
 {
-	struct sandbox_usage usage;
-	bool more;
+	struct sandbox_hits hits;
 
-	if (sandbox_usage(runs->config.sandbox, &usage) < 0)
-		return false;
-	more = usage.oom_kills > runs->oom_seen;
-	runs->oom_seen = usage.oom_kills;
-	return more;
+	if (run->limit)
+		return run->limit;
+	if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGXFSZ)
+		return RUN_LIMIT_FSIZE;
+	sandbox_hits(run->runs->config.sandbox, run->number, &hits);
+	if (hits.memory > run->hits.memory)
+		return RUN_LIMIT_MEMORY;
+	return hits.pids > run->hits.pids ? RUN_LIMIT_PIDS : RUN_LIMIT_NONE;
+}
+
+static void tell_limit(struct run *run)
+{
+	const struct runs_hooks *hooks = &run->runs->config.hooks;
+	char path[RUN_NAME_MAX + 8];
+	struct fail f;
+
+	runs_log(run->runs, "limit %s: %s", run->id, limits[run->limit].name);
+	if (!hooks->limited)
+		return;
+	snprintf(path, sizeof(path), "out/%s", run->id);
+	fail_set(&f, 0, "%s", limits[run->limit].words);
+	hooks->limited(hooks->arg, path, limits[run->limit].err, &f);
 }
 
 static enum run_status status_of(struct run *run, int wait_status)
@@ -75,17 +109,39 @@ static enum run_status status_of(struct run *run, int wait_status)
 		run->signal = WTERMSIG(wait_status);
 		run->exit_code = 128 + run->signal;
 	}
+	run->limit = limit_of(run, wait_status);
+	if (run->limit)
+		tell_limit(run);
 	if (run->timed_out) {
 		run->exit_code = 124;
 		return RUN_TIMEOUT;
 	}
 	if (WIFEXITED(wait_status))
 		return RUN_EXITED;
+	if (run->signal == SIGKILL && run->limit == RUN_LIMIT_DISK)
+		return RUN_LIMIT;
 	if (run->kill_asked)
 		return RUN_KILLED;
-	if (run->signal == SIGKILL && memory_ran_out(run->runs))
-		return RUN_OOM;
-	return RUN_SIGNALED;
+	return run->signal == SIGKILL && run->limit == RUN_LIMIT_MEMORY ? RUN_OOM : RUN_SIGNALED;
+}
+
+unsigned runs_end_for_disk(struct runs *runs)
+{
+	struct list *item;
+	unsigned ended = 0;
+
+	list_for_each(item, &runs->all)
+	{
+		struct run *run = list_entry(item, struct run, link);
+
+		if (!run->in_sandbox)
+			continue;
+		if (run->status == RUN_RUNNING)
+			run->limit = RUN_LIMIT_DISK;
+		sandbox_kill(runs->config.sandbox, run->number, SIGKILL, SANDBOX_TREE);
+		ended++;
+	}
+	return ended;
 }
 
 static void fail_start(struct run *run, int err, const char *text)
@@ -309,6 +365,8 @@ int run_start(struct runs *runs, struct run_request *request, struct run *into, 
 		return r;
 	}
 	begin(run, request);
+	/* Those of a group of its own start at nothing; of the sandbox's at what there was. */
+	sandbox_hits(runs->config.sandbox, run->number, &run->hits);
 	r = spawn(run, request, &start, f);
 	run_save_start(run, request->cmd, into);
 	runs_log(runs, "started %s: %.*s", run->id, (int)strcspn(request->cmd, "\n"), request->cmd);

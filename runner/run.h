@@ -21,6 +21,16 @@ enum run_status {
 	RUN_OOM,
 	RUN_FAILED,
 	RUN_LOST,
+	RUN_LIMIT, /* ended because the sandbox's disk was full */
+};
+
+/* Which limit a run came up against; it may have gone on. */
+enum run_limit {
+	RUN_LIMIT_NONE,
+	RUN_LIMIT_MEMORY,
+	RUN_LIMIT_PIDS,
+	RUN_LIMIT_FSIZE,
+	RUN_LIMIT_DISK,
 };
 
 struct runs;
@@ -37,6 +47,8 @@ struct run {
 	int exit_code;
 	int signal; /* that ended it; 0: none */
 	bool timed_out;
+	enum run_limit limit;
+	struct sandbox_hits hits; /* as it started */
 	bool kill_asked; /* through `kill` or an interrupted writer */
 	bool in_sandbox; /* init knows it: its tree may still live */
 	bool background; /* its writer does not wait */
@@ -71,6 +83,8 @@ struct runs_hooks {
 	void (*log)(void *arg, const char *format, ...) __attribute__((format(printf, 2, 3)));
 	/* An event of a spawn that is no run's. */
 	void (*event)(void *arg, const struct sandbox_event *event);
+	/* A run came up against a limit: its path in the mount, -errno, and words. */
+	void (*limited)(void *arg, const char *path, int err, const struct fail *f);
 	/* init has died: nothing runs in the sandbox any more. */
 	void (*sandbox_died)(void *arg);
 	void *arg;
@@ -144,6 +158,12 @@ void run_cancel(struct run *run);
 ssize_t run_write_stdin(struct run *run, const void *data, size_t len);
 void run_open_stdin(struct run *run);
 void run_close_stdin(struct run *run); /* one writer less; the last one is end of file */
+
+/* "memory", "pids", "fsize", "disk"; NULL: none. */
+const char *run_limit_name(enum run_limit limit);
+
+/* Ends all runs that are going, whole trees, because the disk is full. Returns how many. */
+unsigned runs_end_for_disk(struct runs *runs);
 
 /* Forgets an ended run and its files. -EBUSY while it runs. */
 int run_forget(struct run *run);

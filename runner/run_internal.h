@@ -19,7 +19,6 @@ struct runs {
 	struct run *buckets[RUN_BUCKETS]; /* by number, chained by run->next_in_bucket */
 	unsigned count, live;
 	uint64_t total;
-	uint64_t oom_seen;
 	uint32_t next_number;
 	uint32_t next_id;
 	struct run *last; /* newest started; in all */

@@ -267,7 +267,6 @@ static int set_limit(const char *key, const struct json_object *value, void *arg
 		{"pids", &fill->limits->pids, false},
 		{"fsize", &fill->limits->file_bytes, true},
 		{"nofile", &fill->limits->open_files, false},
-		{"disk", &fill->limits->disk_bytes, true},
 	};
 	double number;
 	int err;
@@ -287,8 +286,8 @@ static int set_limit(const char *key, const struct json_object *value, void *arg
 		return err;
 	}
 	return fail_set(fill->f, -EINVAL,
-		"\"limits\" has an unknown key \"%s\" (known: memory, pids, cpus, disk, fsize, "
-		"nofile)",
+		"\"limits\" has an unknown key \"%s\" (known: memory, pids, cpus, fsize, nofile; "
+		"the disk is limited for the whole sandbox, by mount -o disk=SIZE)",
 		key);
 }
 

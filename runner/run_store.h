@@ -7,6 +7,8 @@
 
 struct run_store;
 
+#define RUN_ROW_LIMIT_SHIFT 8
+
 /* One row. Text is borrowed by the store while it is called. */
 struct run_row {
 	uint32_t number; /* order of creation; never reused */
@@ -18,7 +20,7 @@ struct run_row {
 	int status; /* enum run_status */
 	int exit_code;
 	int signal;
-	int timed_out;
+	int timed_out; /* 0 or 1, and above RUN_ROW_LIMIT_SHIFT enum run_limit */
 	int dropped;
 	int mixed;
 	uint64_t started_usec, ended_usec; /* wall clock; 0: not yet */

@@ -130,7 +130,7 @@ static void fill_row(const struct run *run, struct run_row *ret)
 		.status = run->status,
 		.exit_code = run->exit_code,
 		.signal = run->signal,
-		.timed_out = run->timed_out,
+		.timed_out = run->timed_out | (int)run->limit << RUN_ROW_LIMIT_SHIFT,
 		.dropped = run->output.dropped,
 		.mixed = run->output.mixed,
 		.started_usec = run->started_usec,
@@ -230,7 +230,8 @@ static int load_row(const struct run_row *row, void *arg)
 	run->status = row->status == RUN_RUNNING ? RUN_LOST : row->status;
 	run->exit_code = row->exit_code;
 	run->signal = row->signal;
-	run->timed_out = row->timed_out;
+	run->timed_out = row->timed_out & 1;
+	run->limit = (enum run_limit)(row->timed_out >> RUN_ROW_LIMIT_SHIFT);
 	run->started_usec = row->started_usec;
 	run->ended_usec = row->ended_usec;
 	run->duration_usec =

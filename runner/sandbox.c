@@ -222,7 +222,10 @@ static struct sandbox *new_sandbox(void)
 	struct sandbox *s = calloc(1, sizeof(*s));
 
 	if (s)
-		s->pid_fd = s->link_fd = s->tree_fd = s->proc_fd = s->user_ns_fd = s->net_ns_fd = s->net_fd = -1;
+		list_init(&s->run_groups);
+	if (s)
+		s->pid_fd = s->link_fd = s->tree_fd = s->proc_fd = s->user_ns_fd = s->net_ns_fd =
+			s->net_fd = -1;
 	return s;
 }
 
@@ -313,6 +316,7 @@ void sandbox_free(struct sandbox *s)
 	close_fd(&s->proc_fd);
 	close_fd(&s->user_ns_fd);
 	close_fd(&s->net_ns_fd);
+	sandbox_limit_clear(s);
 	cgroup_free(s->cgroup);
 	free(s);
 }

@@ -92,6 +92,17 @@ struct sandbox_usage {
 /* What the sandbox's processes use now: from the cgroup, else summed over its /proc. */
 int sandbox_usage(const struct sandbox *s, struct sandbox_usage *ret);
 
+/* What was refused or killed for a limit: counters that only rise. Of a spawn with a control group of
+ * its own, until it is SANDBOX_EMPTY; else of the whole sandbox. */
+struct sandbox_hits {
+	uint64_t memory; /* processes that were killed */
+	uint64_t pids; /* processes that could not be made */
+};
+void sandbox_hits(const struct sandbox *s, uint32_t id, struct sandbox_hits *ret);
+
+/* Kills every process inside but init. Returns how many were there. */
+unsigned sandbox_kill_all(const struct sandbox *s);
+
 /* A user of the sandbox's own /etc/passwd and /etc/group, by name or number. -EINVAL with words
  * when there is none, or when its ids are not mapped. */
 struct sandbox_user {
@@ -118,7 +129,11 @@ struct sandbox_spawn {
 	const struct sandbox_user *user;
 	int in_fd, out_fd, err_fd; /* borrowed; become 0, 1, 2; in_fd -1: /dev/null */
 	int extra_fd; /* borrowed; becomes 3; -1: none */
-	struct sandbox_limits limits; /* of this process tree; zeros: none */
+	struct sandbox_limits
+		limits; /* of this process tree; zeros: none. memory, pids and cpus are
+					 exact where there are control groups; else memory is of
+					 each process and pids of all of the user's, and cpus is
+					 refused: -EOPNOTSUPP. disk is refused. */
 };
 
 /* Asks init to start a process in a session of its own. 0, or -errno (-E2BIG: argv and env are too

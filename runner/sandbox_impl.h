@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "common/fail.h"
+#include "common/list.h"
 #include "runner/cgroup.h"
 #include "runner/idmap.h"
 #include "runner/init_proto.h"
@@ -65,7 +66,18 @@ struct sandbox {
 	struct idmap map;
 	struct sandbox_ids ids;
 	struct cgroup *cgroup; /* owned */
+	struct list run_groups; /* of struct run_group in sandbox_limit.c */
 };
+
+/* sandbox_limit.c */
+
+/* Makes a control group for a spawn that asks for limits which one can set, and leaves in *rlimits
+ * those that are left for rlimits. fds are of the group, to join it; borrowed. */
+int sandbox_limit_begin(struct sandbox *s, const struct sandbox_spawn *spawn,
+	struct sandbox_limits *rlimits, int fds[INIT_GROUPS_MAX], size_t *ret_len, struct fail *f);
+/* Nothing of the spawn lives any more. */
+void sandbox_limit_end(struct sandbox *s, uint32_t id);
+void sandbox_limit_clear(struct sandbox *s);
 
 /* sandbox_plan.c */
 

@@ -80,7 +80,6 @@ static void fill_request(struct init_spawn *w, const struct sandbox_spawn *spawn
 	w->request.id = spawn->id;
 	w->uid = u->uid;
 	w->gid = u->gid;
-	w->limits = spawn->limits;
 	for (size_t i = 0; i < u->groups_len && i < ARRAY_LEN(w->groups); i++)
 		w->groups[w->groups_len++] = u->groups[i];
 }
@@ -119,7 +118,7 @@ static int put_in_file(const struct buf *strings)
 }
 
 static int send_spawn(struct sandbox *s, const struct sandbox_spawn *spawn, struct init_spawn *w,
-	const struct buf *strings)
+	const struct buf *strings, const int *group_fds)
 {
 	auto_buf struct buf packet = {0};
 	auto_close int file_fd = -1;
@@ -134,6 +133,8 @@ static int send_spawn(struct sandbox *s, const struct sandbox_spawn *spawn, stru
 		w->fds |= INIT_HAS_STRINGS;
 		fds[fds_len++] = file_fd;
 	}
+	memcpy(fds + fds_len, group_fds, w->groups_fds * sizeof(int));
+	fds_len += w->groups_fds;
 	buf_add(&packet, w, sizeof(*w));
 	if (file_fd < 0)
 		buf_add(&packet, strings->data, strings->len);
@@ -143,19 +144,27 @@ static int send_spawn(struct sandbox *s, const struct sandbox_spawn *spawn, stru
 int sandbox_spawn(struct sandbox *s, const struct sandbox_spawn *spawn, struct fail *f)
 {
 	auto_buf struct buf strings = {0};
+	int group_fds[INIT_GROUPS_MAX];
+	size_t group_fds_len = 0;
 	struct init_spawn w = {0};
 	int err = check(s, spawn, f);
 
 	if (err < 0)
 		return err;
 	fill_request(&w, spawn);
+	err = sandbox_limit_begin(s, spawn, &w.limits, group_fds, &group_fds_len, f);
+	if (err < 0)
+		return err;
+	w.groups_fds = (uint32_t)group_fds_len;
 	err = add_string(&strings, spawn->cwd);
 	if (err == 0)
 		err = add_strings(&strings, spawn->argv, &w.argc);
 	if (err == 0)
 		err = add_strings(&strings, spawn->env, &w.envc);
 	if (err == 0)
-		err = send_spawn(s, spawn, &w, &strings);
+		err = send_spawn(s, spawn, &w, &strings, group_fds);
+	if (err < 0)
+		sandbox_limit_end(s, spawn->id);
 	if (err == -E2BIG)
 		return fail_set(f, err, "command and environment are too large for exec");
 	return err < 0 ? fail_errno(f, err, "asking the sandbox's init to start a process") : 0;
@@ -179,6 +188,7 @@ int sandbox_forget(struct sandbox *s, uint32_t id)
 {
 	struct init_request r = {.kind = INIT_FORGET, .id = id};
 
+	sandbox_limit_end(s, id);
 	return send_packet(s, &r, sizeof(r), NULL, 0);
 }
 
@@ -199,5 +209,7 @@ int sandbox_next_event(struct sandbox *s, struct sandbox_event *ret)
 		return -EPIPE;
 	}
 	ret->text[sizeof(ret->text) - 1] = '\0';
+	if (ret->kind == SANDBOX_FAILED || ret->kind == SANDBOX_EMPTY)
+		sandbox_limit_end(s, ret->id);
 	return 1;
 }

@@ -199,6 +199,9 @@ static struct sandbox_limits init_limits(const struct sandbox_plan *plan)
 		l.pids = SANDBOX_DEFAULT_PIDS;
 	if (cgroup_limits_memory(plan->cgroup))
 		l.memory_bytes = 0;
+	/* The disk's guard comes too late for one call that allocates a huge file. */
+	if (l.disk_bytes && (!l.file_bytes || l.file_bytes > l.disk_bytes))
+		l.file_bytes = l.disk_bytes;
 	return l;
 }
 

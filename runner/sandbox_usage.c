@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -81,4 +84,29 @@ int sandbox_usage(const struct sandbox *s, struct sandbox_usage *ret)
 		.oom_kills = group.oom_kills,
 	};
 	return 0;
+}
+
+/* A directory of /proc is a handle of its process. */
+static bool kill_one(int proc_fd, const char *pid)
+{
+	auto_close int fd = openat(proc_fd, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+}
+
+unsigned sandbox_kill_all(const struct sandbox *s)
+{
+	int fd = openat(s->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	unsigned killed = 0;
+	struct dirent *d;
+
+	if (!dir)
+		close_fd(&fd);
+	while (dir && (d = readdir(dir)))
+		if (d->d_name[0] >= '1' && d->d_name[0] <= '9' && strcmp(d->d_name, "1") != 0)
+			killed += kill_one(s->proc_fd, d->d_name);
+	if (dir)
+		closedir(dir);
+	return killed;
 }

@@ -65,6 +65,15 @@ static int set_limits(struct exec_plan *plan)
 	return 0;
 }
 
+/* The files were opened by the daemon, whose right it is to use them. */
+static int join_groups(struct exec_plan *plan)
+{
+	for (size_t i = 0; i < plan->group_fds_len; i++)
+		if (syscall(SYS_write, plan->group_fds[i], "0", 1) < 0)
+			return failed(plan, "joining the run's control group", NULL);
+	return 0;
+}
+
 /* The new ids carry no capabilities over exec, but for uid 0 what init's bounding set leaves. */
 static int set_ids(struct exec_plan *plan)
 {
@@ -163,7 +172,7 @@ void exec_child(struct exec_plan *plan)
 
 	sigemptyset(&none);
 	syscall(SYS_setsid);
-	if (set_ids(plan) < 0)
+	if (join_groups(plan) < 0 || set_ids(plan) < 0)
 		return;
 	/* As the user, so that a directory closed to it is refused. */
 	if (syscall(SYS_chdir, plan->cwd) < 0) {

@@ -57,6 +57,8 @@ struct exec_plan {
 	char **argv; /* argv[-1] is spare, for a script without #! */
 	char **env;
 	int std_fds[4]; /* become 0 to 3; [3] may be -1 */
+	int group_fds[INIT_GROUPS_MAX]; /* of control groups to join */
+	size_t group_fds_len;
 	const char *step; /* set by the child when it fails */
 	const char *path;
 	int err;

@@ -168,13 +168,15 @@ static int prepare_fds(struct exec_plan *plan, const int *fds, size_t fds_len, i
 	size_t want = 2 + !!(w->fds & INIT_HAS_IN) + !!(w->fds & INIT_HAS_EXTRA) +
 		      !!(w->fds & INIT_HAS_STRINGS);
 
-	if (fds_len != want)
+	if (w->groups_fds > INIT_GROUPS_MAX || fds_len != want + w->groups_fds)
 		return -EPROTO;
 	plan->std_fds[0] = w->fds & INIT_HAS_IN ? fds[at++] : 0;
 	plan->std_fds[1] = fds[at++];
 	plan->std_fds[2] = fds[at++];
 	plan->std_fds[3] = w->fds & INIT_HAS_EXTRA ? fds[at++] : -1;
 	*strings_fd = w->fds & INIT_HAS_STRINGS ? fds[at++] : -1;
+	while (plan->group_fds_len < w->groups_fds)
+		plan->group_fds[plan->group_fds_len++] = fds[at++];
 	return 0;
 }
 

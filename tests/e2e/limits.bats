@@ -41,9 +41,222 @@ setup() { make_dirs; }
 	jq -e '[.. | numbers] | any(. == 77) and any(. == 209715200)' "$D/status.json"
 }
 
-@test "cpus: a busy command is throttled where the machine can" {
+# Whether the sandbox is limited by control groups here; a user may have none.
+groups() { match "$(jq -r .enabled.limits "$D/status.json")" cgroup 2>/dev/null; }
+
+# The longest of some reads of status.json while a command runs, in ms.
+slowest_status() {
+	perl -MTime::HiRes=time -e '
+		my $worst = 0;
+		for (1 .. 100) {
+			my $t = time;
+			open my $f, "<", $ARGV[0] or die;
+			local $/;
+			<$f> =~ /version/ or die;
+			$worst = time - $t if time - $t > $worst;
+			select undef, undef, undef, 0.01;
+		}
+		printf "%d\n", $worst * 1000' "$D/status.json"
+}
+
+# answers_during TEXT: starts the command in this sandbox, and looks how it and another one do.
+answers_during() {
+	local worst
+
+	mkdir -p "$T/other" "$T/other-state"
+	"$SANDPIT" mount -o net=none,state="$T/other-state" "$T/other" 3>&-
+	start_run "$1"
+	worst=$(slowest_status)
+	echo 'echo alive' >"$T/other/ctl/run"
+	eq "$(cat "$T/other/out/last/stdout")" alive
+	echo "slowest status.json: $worst ms" >&3
+	((worst < 5000)) || fail "status.json took $worst ms"
+	echo KILL >"$D/out/$ID/kill" 2>/dev/null || true
+	wait_for is_file "$D/out/$ID/exit_code"
+	"$SANDPIT" umount "$T/other"
+}
+
+@test "cpus: a busy command is throttled where there is a control group" {
 	mount_sandbox -o cpus=0.2
-	inside 'echo works'
+	groups || skip "no control group can be made here"
+	cpu=$(inside "python3 -c '
+import time
+end = time.monotonic() + 2
+while time.monotonic() < end: pass
+print(time.process_time())'")
+	awk -v cpu="$cpu" 'BEGIN { exit !(cpu < 1) }' || fail "$cpu s of 2 s"
+}
+
+@test "a run's own limits: memory" {
+	mount_sandbox
+	json '{"cmd": "exec python3 -c \"x = bytearray(300 << 20); print(1)\"", "limits": {"memory": "100M"}}'
+	eq "$(cat "$D/out/$ID/stdout")" ""
+	if groups; then
+		eq "$(result '"\(.status) \(.limit) \(.exitCode)"' "$ID")" "oom memory 137"
+		match "$(cat "$D/error")" "out/$ID: memory ran out.*ENOMEM"
+		has_text "$D/log" "limit $ID: memory"
+	else
+		match "$(cat "$D/out/$ID/stderr")" MemoryError
+	fi
+	inside "python3 -c 'x = bytearray(300 << 20)'"
+}
+
+@test "a run's own limits: memory of a child is told, too, and that of all together counts" {
+	mount_sandbox
+	groups || skip "no control group can be made here"
+	json '{"cmd": "python3 -c \"x = bytearray(300 << 20)\"; echo went on", "limits": {"memory": "100M"}}'
+	eq "$(result '"\(.status) \(.limit) \(.exitCode)"' "$ID")" "exited memory 0"
+	json '{"cmd": "for i in 1 2 3 4; do python3 -c \"x = bytearray(b\\\"1\\\" * (40 << 20)); import time; time.sleep(1)\" & done; wait", "limits": {"memory": "100M"}}'
+	eq "$(result .limit "$ID")" memory
+}
+
+@test "a run's own limits: pids, of this run alone" {
+	mount_sandbox
+	groups || skip "no control group can be made here"
+	start_run 'for i in $(seq 30); do sleep 9999 & done; wait'
+	json '{"cmd": "for i in 1 2 3 4 5 6 7; do sleep 0.01 & done; wait; echo all", "limits": {"pids": 10}}'
+	eq "$(cat "$D/out/$ID/stdout")" all
+	eq "$(result .limit "$ID")" null
+	json '{"cmd": "for i in $(seq 30); do sleep 1 & done; wait", "limits": {"pids": 10}}'
+	eq "$(result .limit "$ID")" pids
+	match "$(cat "$D/error")" "out/$ID: a process was refused.*EAGAIN"
+}
+
+@test "a run's own limits: cpus" {
+	mount_sandbox
+	if ! groups; then
+		json '{"cmd": "true", "limits": {"cpus": 1}}'
+		eq "$(cat "$D/out/$ID/status")" failed
+		match "$(cat "$D/out/$ID/stderr")" 'no control group can limit the cpus'
+		return
+	fi
+	json '{"cmd": ["python3", "-c", "import time\nend = time.monotonic() + 2\nwhile time.monotonic() < end: pass\nprint(time.process_time())"], "limits": {"cpus": 0.2}}'
+	awk -v cpu="$(cat "$D/out/$ID/stdout")" 'BEGIN { exit !(cpu < 1) }'
+}
+
+@test "a run's own limits: fsize and nofile" {
+	mount_sandbox
+	json '{"cmd": ["head", "-c", "100000", "/dev/zero"], "limits": {"fsize": 4096}}'
+	eq "$(result '"\(.status) \(.limit)"' "$ID")" "exited null"
+	json '{"cmd": ["dd", "if=/dev/zero", "of=/work/f", "bs=1000", "count=100"], "limits": {"fsize": "4K"}}'
+	eq "$(result '"\(.status) \(.signal) \(.limit)"' "$ID")" "signaled SIGXFSZ fsize"
+	eq "$(stat -c %s "$D/files/work/f")" 4096
+	json '{"cmd": "ulimit -n", "limits": {"nofile": 50}}'
+	eq "$(cat "$D/out/$ID/stdout")" 50
+}
+
+@test "a run's own limits: what cannot be limited is refused" {
+	mount_sandbox
+	for limits in '{"disk": "1G"}' '{"nosuch": 1}' '{"memory": "x"}' '{"pids": -1}' '{"cpus": "1"}'; do
+		match "$(fsop open "$D/ctl/run.json" w write "{\"cmd\": \"true\", \"limits\": $limits}" close)" EINVAL
+	done
+	eq "$(runs)" 0
+}
+
+@test "a limit is remembered over a mount" {
+	mount_sandbox
+	json '{"cmd": ["dd", "if=/dev/zero", "of=/work/f", "bs=1000", "count=100"], "limits": {"fsize": "4K"}}'
+	umount_sandbox
+	mount_sandbox
+	eq "$(result '"\(.status) \(.limit) \(.timedOut)"' "$ID")" "signaled fsize false"
+}
+
+@test "control groups of runs go with them" {
+	as_root || skip "a user may have none here"
+	mount_sandbox
+	left() { find /sys/fs/cgroup -maxdepth 4 -type d -path "*/sandpit-$(printf '%x-%x' "$(stat -c %d "$XDG_STATE_HOME"/sandpit/*m)" "$(stat -c %i "$XDG_STATE_HOME"/sandpit/*m)")/*" 2>/dev/null; }
+	start_run 'true'
+	json '{"cmd": "sleep 9999 & echo", "background": true, "limits": {"memory": "100M", "pids": 20, "cpus": 1}}'
+	wait_for is_file "$D/out/$ID/exit_code"
+	[[ -n $(left) ]] || skip "no control group can be made here"
+	echo KILL >"$D/out/$ID/kill"
+	none() { request true && [[ -z $(left) ]]; }
+	wait_for none
+}
+
+@test "disk: who fills it is ended, and said to be; there is room again afterwards" {
+	mount_sandbox -o disk=60M
+	request 'for i in $(seq 100); do head -c 20M /dev/zero >/work/f$i; done; sleep 60'
+	eq "$(result '"\(.status) \(.limit) \(.exitCode)"')" "limit disk 137"
+	match "$(cat "$D/error")" "out/1: the sandbox's disk is full.*ENOSPC"
+	match "$(cat "$D/log")" 'limit 1: disk'
+	used=$(du -s -B1M "$XDG_STATE_HOME" 2>/dev/null | cut -f1)
+	((used < 2000)) || fail "$used MiB"
+	: >"$D/files/work/mine"
+	match "$(fsop open "$D/files/work/mine" w write text)" ENOSPC
+	inside 'rm /work/f*'
+	room() { echo text 2>/dev/null >"$D/files/work/mine"; }
+	wait_for room
+	inside 'echo next >/work/x; cat /work/x'
+}
+
+@test "disk: many small files, files without a name, and huge ones" {
+	mount_sandbox -o disk=40M
+	request 'mkdir /work/d; i=0; while :; do : >/work/d/$i; i=$((i + 1)); done'
+	eq "$(result .limit)" disk
+	inside 'rm -r /work/d'
+	request 'exec 3>/work/gone; rm /work/gone; while :; do head -c 1M /dev/zero >&3; done'
+	eq "$(result .limit)" disk
+	run inside 'fallocate -l 20G /work/huge'
+	refute test "$status" = 0
+	run inside 'truncate -s 1T /work/huge'
+	refute test "$status" = 0
+}
+
+@test "disk: what a kernel or a child in the background writes is stopped, too" {
+	mount_sandbox -o disk=40M
+	start_run 'true; setsid sh -c "while :; do head -c 1M /dev/zero; done >/work/f" &'
+	ended() { (($(jq .processes "$D/stats.json") <= 1)); }
+	wait_for has_text "$D/log" 'limit: the disk holds'
+	wait_for ended
+}
+
+@test "disk: deep and odd trees are measured" {
+	mount_sandbox
+	inside "python3 -c '
+import os
+os.chdir(\"/work\")
+for i in range(1500):
+    os.mkdir(\"d\" * 200)
+    os.chdir(\"d\" * 200)
+open(\"f\", \"wb\").write(bytes(30 << 20))
+os.link(\"f\", \"/work/g\")
+os.symlink(\"/\", \"loop\")
+'"
+	measured() { jq -e '.disk.usedBytes > 30000000 and .disk.usedBytes < 60000000 and .disk.usedItems > 1500' "$D/stats.json" >/dev/null; }
+	wait_for measured
+	inside 'rm -rf /work/*'
+}
+
+@test "stats.json shows use beside the limits" {
+	mount_sandbox -o memory=200M,pids=77,disk=100M
+	jq -e '.limits.memory == 209715200 and .limits.pids == 77 and .limits.disk == 104857600' "$D/stats.json"
+	jq -e '.memoryBytes < .limits.memory and .processes < .limits.pids' "$D/stats.json"
+	measured() { jq -e '.disk.usedBytes > 0' "$D/stats.json" >/dev/null; }
+	wait_for measured
+}
+
+@test "a fork bomb: the daemon answers, another sandbox goes on" {
+	mount_sandbox -o pids=100
+	answers_during 'bomb() { bomb | bomb & }; bomb; sleep 60'
+	wait_for inside 'echo next'
+}
+
+@test "a memory bomb: the daemon answers, another sandbox goes on" {
+	mount_sandbox -o memory=100M
+	answers_during 'while :; do python3 -c "x = bytearray(400 << 20)"; done'
+	inside 'echo next'
+}
+
+@test "disk and inode fillers: the daemon answers, another sandbox goes on" {
+	mount_sandbox -o disk=50M
+	answers_during 'while :; do head -c 1M /dev/zero; done >/work/f'
+	answers_during 'rm /work/f; i=0; while :; do : >/work/$i; i=$((i + 1)); done'
+}
+
+@test "a flood of output and busy processors: the daemon answers, another sandbox goes on" {
+	mount_sandbox -o cpus=1
+	answers_during 'yes & yes >&2 & while :; do :; done'
 }
 
 @test "a user's rlimits are not lowered outside" {
