@@ -67,7 +67,7 @@ static int set_up(struct files *files, struct fail *f)
 	learn_devices(files);
 	files_key(files, &sx, &root);
 	r = node_table_new(files->config.tree_fd, &root, files->config.root_ino,
-		files->config.max_fds, &files->nodes);
+		files->config.max_fds, FILES_IDLE_MAX, &files->nodes);
 	return r < 0 ? fail_errno(f, r, "the table of nodes") : 0;
 }
 

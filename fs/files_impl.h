@@ -14,6 +14,10 @@
 
 #define FILES_DEVICES_MAX 64
 
+/* How many nodes stay known after the kernel has forgotten them, so that the handles which a file
+ * server has given to its clients stay good. At most 40 MB. */
+#define FILES_IDLE_MAX (128 * 1024)
+
 /* For how long the kernel may use what it was told, in seconds. All zero: it asks again each time,
  * so that what a command in the sandbox changed is seen at once. */
 struct files_timeouts {

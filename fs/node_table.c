@@ -89,16 +89,21 @@ static struct node *find_key(struct node_table *t, const struct node_key *key)
 	return NULL;
 }
 
-/* Takes the record out of the table, to be freed. Gives a directory that it was in, which loses a
- * reference; NULL: none. */
-static struct node *give_up(struct node_table *t, struct node *node)
+static bool is_unneeded(const struct node_table *t, const struct node *node)
 {
-	struct node *parent = NULL;
+	return !node->lookups && !node->refs && node != t->root;
+}
 
+static void settle(struct node_table *t, struct node *node);
+
+/* Takes the record out of the table, to be freed. */
+static void give_up(struct node_table *t, struct node *node)
+{
 	while (node->names) {
-		if (parent)
-			node_table_unref(t, parent);
-		parent = node_table_pop_name(t, node);
+		struct node *parent = node_table_pop_name(t, node);
+
+		parent->refs--;
+		settle(t, parent);
 	}
 	node_hash_remove(&t->by_id, &node->by_id);
 	if (node->in_by_key)
@@ -107,19 +112,38 @@ static struct node *give_up(struct node_table *t, struct node *node)
 		node_table_unlist(t, node);
 		t->open_fds--;
 	}
+	list_remove(&node->forgotten);
+	t->idle--;
 	node->trash_next = t->trash;
 	t->trash = node;
-	return parent;
 }
 
-/* Frees the record if nothing needs it; its parents' may follow. A loop, not a recursion: a tree
- * may be thousands of directories deep, and each of them has one name. */
+/* A record that nothing needs is kept if it has a name, by which a file server that comes back to it
+ * can find it again. Recurses once: a record without a name has nothing above it. */
+static void settle(struct node_table *t, struct node *node)
+{
+	if (!is_unneeded(t, node))
+		return;
+	if (!node->names) {
+		give_up(t, node);
+		return;
+	}
+	list_remove(&node->forgotten);
+	list_add_tail(&t->forgotten, &node->forgotten);
+	if (node->recent)
+		node_table_give_up_fd(t, node);
+}
+
+/* Frees what has been kept longest until few enough are. Those that are needed again just leave the
+ * list. A loop, not a recursion: a tree may be thousands of directories deep. */
 static void free_if_unneeded(struct node_table *t, struct node *node)
 {
-	while (node && !node->lookups && !node->refs && node != t->root) {
-		node = give_up(t, node);
-		if (node)
-			node->refs--;
+	settle(t, node);
+	while (t->idle > t->max_idle && !list_empty(&t->forgotten)) {
+		node = list_entry(t->forgotten.next, struct node, forgotten);
+		list_remove(&node->forgotten);
+		if (is_unneeded(t, node))
+			give_up(t, node);
 	}
 }
 
@@ -142,6 +166,8 @@ static struct node *add_node(struct node_table *t, const struct node_key *key)
 	node->key = *key;
 	node->fd = -1;
 	list_init(&node->unused);
+	list_init(&node->forgotten);
+	t->idle++;
 	node->by_id.hash = hash_id(t, node->id);
 	node_hash_add(&t->by_id, &node->by_id);
 	if (!S_ISLNK(key->type)) {
@@ -152,13 +178,20 @@ static struct node *add_node(struct node_table *t, const struct node_key *key)
 	return node;
 }
 
+/* Whether a node found by its inode number is the inode. Without a time of birth that is not sure once
+ * nobody has asked for the node for a while: the number may have been used again. */
+static bool is_inode(const struct node *node, const struct node_key *key)
+{
+	return node_key_same(&node->key, key) && (node->lookups || key->born_nsec);
+}
+
 /* The node of an inode that was found by another name, or none. A node whose inode number now is
  * another inode's loses it, and its names. */
 static struct node *known_inode(struct node_table *t, const struct node_key *key)
 {
 	struct node *node = S_ISLNK(key->type) ? NULL : find_key(t, key);
 
-	if (!node || node_key_same(&node->key, key))
+	if (!node || is_inode(node, key))
 		return node;
 	node_hash_remove(&t->by_key, &node->by_key);
 	node->in_by_key = false;
@@ -205,6 +238,12 @@ static int enter_locked(struct node_table *t, struct node *parent, const char *t
 	return 0;
 }
 
+static void add_lookup(struct node_table *t, struct node *node)
+{
+	if (!node->lookups++)
+		t->idle--;
+}
+
 static void lend_fd(struct node_table *t, struct node *node, struct node_found *found)
 {
 	int fd = take_fd(&found->fd);
@@ -232,7 +271,7 @@ int node_table_enter(struct node_table *t, uint64_t parent, const char *name,
 		dir->refs++;
 		r = enter_locked(t, dir, name, &found->key, &node);
 		if (r == 0) {
-			node->lookups++;
+			add_lookup(t, node);
 			node->reserved = found->reserved;
 			*ret_id = node->id;
 			*ret_depth = depth_of(t, dir);
@@ -253,7 +292,7 @@ int node_table_enter_nameless(struct node_table *t, const struct node_key *key, 
 	if (!node)
 		node = add_node(t, key);
 	if (node) {
-		node->lookups++;
+		add_lookup(t, node);
 		*ret_id = node->id;
 	}
 	node_table_unlock(t);
@@ -267,9 +306,20 @@ int node_table_again(struct node_table *t, uint64_t id)
 	node_table_lock(t);
 	node = node_table_find(t, id);
 	if (node)
-		node->lookups++;
+		add_lookup(t, node);
 	node_table_unlock(t);
 	return node ? 0 : -ESTALE;
+}
+
+/* The kernel is done with it. The descriptor of a removed directory was kept for the kernel only. */
+static void end_lookups(struct node_table *t, struct node *node)
+{
+	t->idle++;
+	if (!node->kept || node == t->root)
+		return;
+	node->kept = false;
+	if (node->fd >= 0 && !node->uses)
+		node_table_rest(t, node);
 }
 
 void node_table_forget(struct node_table *t, uint64_t id, uint64_t lookups)
@@ -278,8 +328,10 @@ void node_table_forget(struct node_table *t, uint64_t id, uint64_t lookups)
 
 	node_table_lock(t);
 	node = node_table_find(t, id);
-	if (node) {
+	if (node && node->lookups) {
 		node->lookups -= lookups < node->lookups ? lookups : node->lookups;
+		if (!node->lookups)
+			end_lookups(t, node);
 		free_if_unneeded(t, node);
 	}
 	node_table_unlock(t);
@@ -325,7 +377,7 @@ static int add_root(struct node_table *t, int tree_fd, const struct node_key *ke
 }
 
 int node_table_new(int tree_fd, const struct node_key *root, uint64_t root_id, unsigned max_fds,
-	struct node_table **ret)
+	unsigned max_idle, struct node_table **ret)
 {
 	struct node_table *t = calloc(1, sizeof(*t));
 
@@ -335,7 +387,9 @@ int node_table_new(int tree_fd, const struct node_key *root, uint64_t root_id, u
 	pthread_cond_init(&t->rename_ended, NULL);
 	list_init(&t->unused);
 	list_init(&t->recent);
+	list_init(&t->forgotten);
 	t->max_fds = max_fds;
+	t->max_idle = max_idle;
 	if (getrandom(&t->hash_seed, sizeof(t->hash_seed), GRND_NONBLOCK) < 0)
 		t->hash_seed = (uintptr_t)t;
 	if (add_root(t, tree_fd, root, root_id) < 0) {

@@ -79,9 +79,10 @@ static inline void node_place_drop(struct node_place *place)
 bool node_key_same(const struct node_key *a, const struct node_key *b);
 
 /* A table with only the root, whose id is root_id; the next are counted from there. tree_fd is
- * borrowed, O_PATH. -ENOMEM. */
+ * borrowed, O_PATH. max_idle: how many records are kept that have no lookups, for file servers that
+ * come back to them. -ENOMEM. */
 int node_table_new(int tree_fd, const struct node_key *root, uint64_t root_id, unsigned max_fds,
-	struct node_table **ret);
+	unsigned max_idle, struct node_table **ret);
 /* With all records and descriptors, handles included. Nobody may be in the table any more. */
 void node_table_free(struct node_table *t);
 void node_table_counts(struct node_table *t, uint64_t *ret_nodes, uint64_t *ret_fds);
@@ -99,7 +100,8 @@ int node_table_enter_nameless(struct node_table *t, const struct node_key *key, 
 /* One more lookup of a node that is known. -ESTALE: it is not. */
 int node_table_again(struct node_table *t, uint64_t id);
 
-/* Takes lookups back; a node without any is freed once nothing else needs it. Unknown ids are
+/* Takes lookups back. A node without any that nothing else needs is idle: it can still be used, as
+ * long as there are not too many newer ones, and is freed at once if it has no name. Unknown ids are
  * ignored. */
 void node_table_forget(struct node_table *t, uint64_t id, uint64_t lookups);
 

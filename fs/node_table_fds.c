@@ -54,7 +54,7 @@ void node_table_unlist(struct node_table *t, struct node *node)
 	node->recent = false;
 }
 
-static void give_up_fd(struct node_table *t, struct node *node)
+void node_table_give_up_fd(struct node_table *t, struct node *node)
 {
 	node_table_unlist(t, node);
 	t->closing[t->closing_len++] = take_fd(&node->fd);
@@ -73,9 +73,9 @@ void node_table_rest(struct node_table *t, struct node *node)
 	node->recent = true;
 	t->recent_len++;
 	if (!node->small)
-		give_up_fd(t, node);
+		node_table_give_up_fd(t, node);
 	else if (t->recent_len > RECENT_MAX)
-		give_up_fd(t, list_entry(t->recent.next, struct node, unused));
+		node_table_give_up_fd(t, list_entry(t->recent.next, struct node, unused));
 }
 
 static void drop_use(struct node_use *use)
@@ -107,7 +107,7 @@ void node_use_drop(struct node_use *use)
 void node_table_evict(struct node_table *t, unsigned keep)
 {
 	while (t->open_fds > keep && !list_empty(&t->unused) && t->closing_len < NODE_TABLE_BATCH)
-		give_up_fd(t, list_entry(t->unused.next, struct node, unused));
+		node_table_give_up_fd(t, list_entry(t->unused.next, struct node, unused));
 }
 
 void node_table_relieve(struct node_table *t)

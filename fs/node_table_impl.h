@@ -38,6 +38,7 @@ struct node {
 	struct node_name *names; /* owned */
 	struct node_handle *handles; /* owned */
 	struct list unused; /* in table->unused or recent while fd is open and nobody uses it */
+	struct list forgotten; /* in table->forgotten */
 	struct node *trash_next;
 };
 
@@ -56,6 +57,9 @@ struct node_table {
 	struct list unused; /* directories, longest unused first */
 	struct list recent; /* small files, longest unused first */
 	unsigned recent_len;
+	struct list forgotten; /* nodes that nothing needed when they were put in, oldest first */
+	uint64_t idle; /* nodes without lookups */
+	uint64_t max_idle;
 	struct node *trash; /* these three: for node_table_unlock() to free and close */
 	struct node_handle *handle_trash;
 	int closing[NODE_TABLE_BATCH + 8]; /* a batch, and what else one function gives up */
@@ -96,6 +100,9 @@ void node_table_unlist(struct node_table *t, struct node *node);
 
 /* The node has no descriptor yet: fd becomes it. Nobody uses it so far. */
 void node_table_install(struct node_table *t, struct node *node, int fd);
+
+/* Closes a descriptor that nobody uses. */
+void node_table_give_up_fd(struct node_table *t, struct node *node);
 
 /* Nobody uses the node's descriptor any more: it is kept, or not. */
 void node_table_rest(struct node_table *t, struct node *node);
