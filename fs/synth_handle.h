@@ -1,10 +1,13 @@
-// What fs/synth_names.c and fs/synth_io.c share.
+// What fs/synth_names.c, fs/synth_list.c and fs/synth_io.c share.
 #pragma once
 
 #include "fs/synth_ops.h"
 #include "fs/synth.h"
 
 uint64_t synth_st_ino(const struct synth_node *n);
+mode_t synth_mode(const struct synth_node *n);
+/* The directory above one. */
+void synth_parent(struct mount *m, const struct synth_node *n, struct synth_node *ret);
 int synth_stat(struct mount *m, const struct synth_node *n, struct stat *ret);
 
 /* Opens a node for a thread into fi->fh and the flags of fi. 0 or -errno. */

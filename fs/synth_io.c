@@ -535,12 +535,31 @@ void synth_flush(struct mount *m, fuse_req_t req, struct fuse_file_info *fi)
 		fuse_reply_err(req, -r);
 }
 
+static bool same_node(const struct synth_node *a, const struct synth_node *b)
+{
+	return a->dir == b->dir && a->object == b->object && a->slot == b->slot &&
+	       a->instance == b->instance;
+}
+
+/* Of all that was written to the file, through whichever open: an NFS server carries out a COMMIT on
+ * another than the client's WRITE. */
 void synth_fsync(struct mount *m, fuse_req_t req, struct fuse_file_info *fi)
 {
-	struct synth_handle *h = handle_of(fi);
+	const struct synth_handle *synced = handle_of(fi);
+	struct list *item;
+	int r = 0;
 
-	(void)m;
-	fuse_reply_err(req, h->is_control ? -control_sync(&h->control) : 0);
+	list_for_each(item, &m->handles)
+	{
+		struct synth_handle *h = list_entry(item, struct synth_handle, link);
+		int error = h->is_control && same_node(&h->node, &synced->node)
+				    ? control_sync(&h->control)
+				    : 0;
+
+		if (r == 0)
+			r = error;
+	}
+	fuse_reply_err(req, -r);
 }
 
 void synth_poll(

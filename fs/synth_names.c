@@ -1,7 +1,6 @@
 // Requests on the names and attributes of synthetic files.
 #include "fs/synth_ops.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,7 @@ static struct timespec to_timespec(uint64_t usec)
 		.tv_nsec = (long)(usec % USEC_PER_SEC) * 1000};
 }
 
-static mode_t mode_of(const struct synth_node *n)
+mode_t synth_mode(const struct synth_node *n)
 {
 	const struct synth_file *file = synth_file_of(n);
 
@@ -73,7 +72,7 @@ int synth_stat(struct mount *m, const struct synth_node *n, struct stat *ret)
 	struct synth_times times = {m->started_usec, m->started_usec};
 
 	*ret = (struct stat){.st_ino = synth_st_ino(n),
-		.st_mode = mode_of(n),
+		.st_mode = synth_mode(n),
 		.st_nlink = 1,
 		.st_uid = m->uid,
 		.st_gid = m->gid,
@@ -88,6 +87,19 @@ int synth_stat(struct mount *m, const struct synth_node *n, struct stat *ret)
 	return fill_size(m, n, ret);
 }
 
+/* A file server keeps what it has read of a link as long as the link's handle is the same. */
+static uint16_t link_instance(struct mount *m, const struct synth_node *n)
+{
+	struct buf target auto_buf = {0};
+	uint16_t hash = 0;
+
+	if (synth_file_of(n)->link(m, n, &target) < 0)
+		return 0;
+	for (size_t i = 0; i < target.len; i++)
+		hash = (uint16_t)(hash * 31 + (unsigned char)target.data[i]);
+	return hash;
+}
+
 /* Writers of one control file must not share the kernel's inode, which it locks while one of their
  * writes waits: every lookup gives a new node id, under one inode number. */
 static void set_instance(struct mount *m, struct synth_node *n)
@@ -96,31 +108,28 @@ static void set_instance(struct mount *m, struct synth_node *n)
 
 	if (file && (file->control || file->write || file->freeze))
 		n->instance = ++m->next_instance;
+	else if (file && file->type == SYNTH_LINK)
+		n->instance = link_instance(m, n);
 }
 
-static int fill_entry(struct mount *m, struct synth_node *n, struct fuse_entry_param *ret)
+/* The root's node exists without a lookup, with generation 0. */
+static int fill_entry(struct mount *m, const struct synth_node *n, struct fuse_entry_param *ret)
 {
 	const struct synth_file *file = synth_file_of(n);
 
 	*ret = (struct fuse_entry_param){.generation = m->generation};
 	if (file && file->type == SYNTH_FILES_ROOT)
 		return files_root_entry(m->files, ret);
-	set_instance(m, n);
 	ret->ino = synth_ino(n);
+	if (ret->ino == FUSE_ROOT_ID)
+		ret->generation = 0;
 	return synth_stat(m, n, &ret->attr);
 }
 
-static void reply_entry(struct mount *m, fuse_req_t req, struct synth_node *n)
+static void reply_node(struct mount *m, fuse_req_t req, const struct synth_node *n)
 {
-	const struct synth_file *file = synth_file_of(n);
 	struct fuse_entry_param entry;
-	int r;
-
-	if (file && file->type == SYNTH_TREE) {
-		checkpoint_tree_lookup(m, req, n);
-		return;
-	}
-	r = fill_entry(m, n, &entry);
+	int r = fill_entry(m, n, &entry);
 
 	if (r < 0)
 		fuse_reply_err(req, -r);
@@ -128,7 +137,35 @@ static void reply_entry(struct mount *m, fuse_req_t req, struct synth_node *n)
 		fuse_reply_entry(req, &entry);
 }
 
-static void parent_of(struct mount *m, const struct synth_node *n, struct synth_node *ret)
+static void reply_entry(struct mount *m, fuse_req_t req, struct synth_node *n)
+{
+	const struct synth_file *file = synth_file_of(n);
+
+	if (file && file->type == SYNTH_TREE) {
+		checkpoint_tree_lookup(m, req, n);
+		return;
+	}
+	set_instance(m, n);
+	reply_node(m, req, n);
+}
+
+/* "." of any node: how a file server comes back to one whose id it has kept. Ids that no lookup gives
+ * are forged: those of entries that stand for directories, which have ids of their own. */
+static void reply_again(struct mount *m, fuse_req_t req, fuse_ino_t ino, const struct synth_node *n)
+{
+	const struct synth_file *file = synth_file_of(n);
+	bool forged = synth_ino(n) != ino;
+	bool gone = file && file->present && !file->present(m, n);
+
+	if (file && file->type != SYNTH_FILE && file->type != SYNTH_LINK)
+		forged = true;
+	if (forged || gone)
+		fuse_reply_err(req, ESTALE);
+	else
+		reply_node(m, req, n);
+}
+
+void synth_parent(struct mount *m, const struct synth_node *n, struct synth_node *ret)
 {
 	*ret = (struct synth_node){.dir = &synth_root};
 	if (n->dir->parent)
@@ -141,11 +178,11 @@ void synth_lookup(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char
 	int r = synth_node_of(m, parent, &dir);
 
 	if (r == 0 && !strcmp(name, ".")) {
-		reply_entry(m, req, &dir);
+		reply_again(m, req, parent, &dir);
 		return;
 	}
 	if (r == 0 && !strcmp(name, "..")) {
-		parent_of(m, &dir, &child);
+		synth_parent(m, &dir, &child);
 		reply_entry(m, req, &child);
 		return;
 	}
@@ -246,30 +283,6 @@ void synth_mkdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char 
 		fuse_reply_err(req, -r);
 	else
 		reply_entry(m, req, &child);
-}
-
-/* The names of a directory, frozen when it was opened. */
-struct names {
-	struct buf text; /* names, each followed by NUL */
-	struct buf nodes; /* of struct synth_node, in the same order */
-	int error;
-	struct list link; /* in mount.open_dirs */
-	bool whole; /* its parts go with it only */
-	pid_t pid; /* who opened it */
-};
-
-bool synth_is_removing(struct mount *m, fuse_req_t req)
-{
-	struct list *item;
-
-	list_for_each(item, &m->open_dirs)
-	{
-		const struct names *names = list_entry(item, struct names, link);
-
-		if (names->whole && names->pid == fuse_req_ctx(req)->pid)
-			return true;
-	}
-	return false;
 }
 
 static int remove_part(
@@ -499,107 +512,7 @@ void synth_access(struct mount *m, fuse_req_t req, fuse_ino_t ino, int mask)
 	if (r == 0 && (mask & W_OK) && file && !file->control && !file->write && !n.dir->unlink &&
 		!n.dir->whole)
 		r = -EACCES;
-	if (r == 0 && (mask & X_OK) && !S_ISDIR(mode_of(&n)))
+	if (r == 0 && (mask & X_OK) && !S_ISDIR(synth_mode(&n)))
 		r = -EACCES;
 	fuse_reply_err(req, -r);
-}
-
-static int add_name(void *arg, const char *name, const struct synth_node *child)
-{
-	struct names *names = arg;
-
-	buf_add(&names->text, name, strlen(name) + 1);
-	buf_add(&names->nodes, child, sizeof(*child));
-	return names->text.error ? names->text.error : names->nodes.error;
-}
-
-static void free_names(struct names *names)
-{
-	list_remove(&names->link);
-	buf_clear(&names->text);
-	buf_clear(&names->nodes);
-	free(names);
-}
-
-void synth_opendir(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct names *names = calloc(1, sizeof(*names));
-	struct synth_node dir, parent;
-	int r = names ? synth_node_of(m, ino, &dir) : -ENOMEM;
-
-	if (names)
-		list_init(&names->link);
-	if (r == 0) {
-		parent_of(m, &dir, &parent);
-		r = add_name(names, ".", &dir);
-	}
-	if (r == 0)
-		r = add_name(names, "..", &parent);
-	if (r == 0)
-		r = synth_list(m, &dir, add_name, names);
-	fi->fh = (uintptr_t)names;
-	if (r == 0) {
-		names->whole = dir.dir->whole;
-		names->pid = fuse_req_ctx(req)->pid;
-		list_add_tail(&m->open_dirs, &names->link);
-	}
-	if (r == 0 && fuse_reply_open(req, fi) == 0)
-		return;
-	if (names)
-		free_names(names);
-	if (r < 0)
-		fuse_reply_err(req, -r);
-}
-
-void synth_releasedir(struct mount *m, fuse_req_t req, struct fuse_file_info *fi)
-{
-	struct names *names = (struct names *)(uintptr_t)fi->fh;
-
-	(void)m;
-	free_names(names);
-	fuse_reply_err(req, 0);
-}
-
-void synth_dirs_close(struct mount *m)
-{
-	while (!list_empty(&m->open_dirs))
-		free_names(list_entry(m->open_dirs.next, struct names, link));
-}
-
-static size_t add_entry(fuse_req_t req, char *at, size_t room, const char *name,
-	const struct synth_node *n, off_t next, bool plus)
-{
-	/* Node id 0: the kernel looks the name up itself when it needs more. */
-	struct fuse_entry_param entry = {
-		.attr = {.st_ino = synth_st_ino(n), .st_mode = mode_of(n)}};
-
-	return plus ? fuse_add_direntry_plus(req, at, room, name, &entry, next)
-		    : fuse_add_direntry(req, at, room, name, &entry.attr, next);
-}
-
-void synth_readdir(struct mount *m, fuse_req_t req, size_t size, off_t off,
-	struct fuse_file_info *fi, bool plus)
-{
-	const struct names *names = (const struct names *)(uintptr_t)fi->fh;
-	const char *name = buf_text(&names->text);
-	size_t count = names->nodes.len / sizeof(struct synth_node), used = 0;
-	char *data auto_free = malloc(size);
-
-	(void)m;
-	if (!data) {
-		fuse_reply_err(req, ENOMEM);
-		return;
-	}
-	for (size_t i = 0; i < count; i++, name += strlen(name) + 1) {
-		const struct synth_node *n = (const struct synth_node *)names->nodes.data + i;
-		size_t need;
-
-		if ((off_t)i < off)
-			continue;
-		need = add_entry(req, data + used, size - used, name, n, (off_t)i + 1, plus);
-		if (need > size - used)
-			break;
-		used += need;
-	}
-	fuse_reply_buf(req, data, used);
 }
