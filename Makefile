@@ -121,10 +121,16 @@ BROWSER ?= yes
 DEPS_BROWSER_yes := chromium tigervnc-standalone-server fonts-liberation fonts-noto-core \
 	fonts-noto-cjk fonts-noto-color-emoji openssl
 
+# For the tests of re-export. The servers themselves are unpacked below build/, not installed: each
+# package would start a server on this machine. EXPORT=no leaves them out.
+EXPORT ?= yes
+DEPS += libnfs-dev libnfs-utils
+SERVERS_yes := nfs-ganesha nfs-ganesha-vfs diod
+
 # Installs what is missing, as root or through sudo; then the npm packages as they are pinned. The
 # browser's driver needs Node 20: where the distribution's is older, it gets one of its own.
 NODE_VERSION := 22.12.0
-deps: deps-debian
+deps: deps-debian deps-servers
 	@for name in $(if $(filter yes,$(CODE)),javascript) $(if $(filter yes,$(BROWSER)),browser); do \
 		lock=kernels/$$name/node_modules/.package-lock.json; \
 		[ ! -e $$lock ] || [ kernels/$$name/package-lock.json -nt $$lock ] || continue; \
@@ -147,7 +153,19 @@ deps-debian:
 	$$as apt-get -q update && \
 	$$as env DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends $$missing
 
+# With the libraries that they need and this machine lacks.
+deps-servers:
+	@[ -z "$(SERVERS_$(EXPORT))" ] || [ -e build/servers/complete ] || { \
+		rm -rf build/servers && mkdir -p build/servers/debs && cd build/servers/debs && \
+		echo "deps: unpacking $(SERVERS_$(EXPORT)) in build/servers" && \
+		packages=$$(apt-get -s install --no-install-recommends $(SERVERS_$(EXPORT)) | \
+			sed -n 's/^Inst \([^ ]*\) .*/\1/p') && \
+		{ [ -z "$$packages" ] || apt-get -q download $$packages 2>/dev/null; } && \
+		for deb in *.deb; do [ ! -e $$deb ] || dpkg -x $$deb .. || exit 1; done && \
+		cd .. && rm -r debs && touch complete; }
+
 # A tour of a sandbox, mounted in a temporary directory.
+demo: EXPORT := no
 demo: deps
 	@+$(MAKE) --no-print-directory all
 	@tests/demo.sh $(B)/sandpit
@@ -190,6 +208,6 @@ help:
 clean:
 	rm -rf build
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -type f -name '*.d' 2>/dev/null)
 
-.PHONY: all clean demo deps deps-debian drivers help install uninstall
+.PHONY: all clean demo deps deps-debian deps-servers drivers help install uninstall
