@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "common/scope.h"
+#include "fs/files.h"
 #include "fs/synth.h"
 #include "fs/synth_handle.h"
 
 /* The names of a directory, frozen when it was opened. */
 struct names {
+	struct mount *m; /* borrowed */
 	struct buf text; /* names, each followed by NUL */
 	struct buf entries; /* of struct entry, sorted */
 	int error;
@@ -24,6 +26,7 @@ struct names {
 struct entry {
 	struct synth_node node;
 	uint64_t key; /* the offset behind it */
+	ino_t ino;
 	size_t name_at; /* in text */
 };
 
@@ -49,11 +52,27 @@ static uint64_t key_of(const char *name, const struct synth_node *n)
 	return strcmp(name, "..") ? synth_ino(n) & INT64_MAX : 2;
 }
 
+/* The number that stat gives: a file server's handle of a directory is good only if the directory
+ * above lists it under that. */
+static ino_t listed_ino(struct mount *m, const struct synth_node *n)
+{
+	const struct synth_file *file = synth_file_of(n);
+	struct stat st;
+
+	if (file && file->type == SYNTH_FILES_ROOT && files_root_attr(m->files, &st) == 0)
+		return st.st_ino;
+	return synth_st_ino(n);
+}
+
 static int add_name(void *arg, const char *name, const struct synth_node *child)
 {
 	struct names *names = arg;
 	struct entry entry = {
-		.node = *child, .key = key_of(name, child), .name_at = names->text.len};
+		.node = *child,
+		.key = key_of(name, child),
+		.ino = listed_ino(names->m, child),
+		.name_at = names->text.len,
+	};
 
 	buf_add(&names->text, name, strlen(name) + 1);
 	buf_add(&names->entries, &entry, sizeof(entry));
@@ -81,8 +100,10 @@ void synth_opendir(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_
 	struct synth_node dir, parent;
 	int r = names ? synth_node_of(m, ino, &dir) : -ENOMEM;
 
-	if (names)
+	if (names) {
+		names->m = m;
 		list_init(&names->link);
+	}
 	if (r == 0) {
 		synth_parent(m, &dir, &parent);
 		r = add_name(names, ".", &dir);
@@ -124,11 +145,14 @@ void synth_dirs_close(struct mount *m)
 }
 
 static size_t add_entry(fuse_req_t req, char *at, size_t room, const char *name,
-	const struct synth_node *n, off_t next, bool plus)
+	const struct entry *listed, bool plus)
 {
 	/* Node id 0: the kernel looks the name up itself when it needs more. */
-	struct fuse_entry_param entry = {
-		.attr = {.st_ino = synth_st_ino(n), .st_mode = synth_mode(n)}};
+	struct fuse_entry_param entry = {.attr = {
+						 .st_ino = listed->ino,
+						 .st_mode = synth_mode(&listed->node),
+					 }};
+	off_t next = (off_t)listed->key;
 
 	return plus ? fuse_add_direntry_plus(req, at, room, name, &entry, next)
 		    : fuse_add_direntry(req, at, room, name, &entry.attr, next);
@@ -154,7 +178,7 @@ void synth_readdir(struct mount *m, fuse_req_t req, size_t size, off_t off,
 		if (entry->key <= (uint64_t)off)
 			continue;
 		need = add_entry(req, data + used, size - used, names->text.data + entry->name_at,
-			&entry->node, (off_t)entry->key, plus);
+			entry, plus);
 		if (need > size - used)
 			break;
 		used += need;
