@@ -124,7 +124,7 @@ DEPS_BROWSER_yes := chromium tigervnc-standalone-server fonts-liberation fonts-n
 # For the tests of re-export. The servers themselves are unpacked below build/, not installed: each
 # package would start a server on this machine. EXPORT=no leaves them out.
 EXPORT ?= yes
-DEPS += libnfs-dev libnfs-utils
+DEPS += libnfs-dev libnfs-utils iproute2 file
 SERVERS_yes := nfs-ganesha nfs-ganesha-vfs diod
 
 # Installs what is missing, as root or through sudo; then the npm packages as they are pinned. The
