@@ -15,8 +15,8 @@
 #define CONTROL_MAX (1024 * 1024) /* bytes of a request */
 #define CONTROL_WAIT 1 /* the answer comes later: when the call has ended */
 
-/* How long a reader or a rename waits for a call that is going on before it takes what is there:
- * short commands are then over, and nobody is held up. */
+/* How long a reader of an early answer, or a rename, waits for a call that is going on: short
+ * commands are then over, and nobody is held up. */
 #define CONTROL_GRACE_USEC 250000
 
 enum control_syntax {
@@ -33,6 +33,7 @@ struct control {
 	bool no_nul; /* a NUL byte is refused in the write that brings it */
 	bool keeps_space; /* of a line only its end is cut off, not white space before it */
 	bool waits_in_write; /* the write returns when the call has ended, not only the close */
+	bool answers_early; /* the answer, an id, is known before the end: no reader waits for long */
 	const char *usage; /* lines that begin with #; NULL: none */
 
 	/* Carries a request out (call->going stays false) or starts it (sets call->going and calls

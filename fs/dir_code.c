@@ -257,11 +257,13 @@ static const struct control in_control = {
 	.syntax = CONTROL_TEXT,
 	.begin = cell_call_begin_in,
 	.cancel = cell_call_cancel,
+	.answers_early = true,
 	.answer = cell_call_answer_count,
 };
 static const struct control start_control = {
 	.syntax = CONTROL_TEXT,
 	.begin = cell_call_begin_start,
+	.answers_early = true,
 	.answer = cell_call_answer_count,
 };
 static const struct control json_control = {

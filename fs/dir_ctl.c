@@ -78,6 +78,7 @@ static const struct control run_control = {
 	.no_nul = true,
 	.begin = begin_run,
 	.cancel = run_call_cancel,
+	.answers_early = true,
 	.answer = run_call_answer_id,
 };
 
@@ -85,6 +86,7 @@ static const struct control start_control = {
 	.syntax = CONTROL_TEXT,
 	.no_nul = true,
 	.begin = begin_start,
+	.answers_early = true,
 	.answer = run_call_answer_id,
 };
 

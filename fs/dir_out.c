@@ -415,6 +415,7 @@ static const struct control cmd_control = {
 	.syntax = CONTROL_TEXT,
 	.no_nul = true,
 	.begin = begin_cmd,
+	.answers_early = true,
 	.answer = run_call_answer_id,
 };
 

@@ -349,7 +349,7 @@ static void read_control(
 			return;
 		p->size = size;
 		p->off = off;
-		if (!h->control.call.control->waits_in_write)
+		if (h->control.call.control->answers_early)
 			parked_deadline(p, CONTROL_GRACE_USEC);
 	} else if (r < 0) {
 		fuse_reply_err(req, -r);

@@ -77,6 +77,14 @@ load ../lib/code.bash
 	wait_for context_is bash idle
 }
 
+@test "a reader of in.json on the handle that wrote waits for the whole result" {
+	exec {fd}<>"$D/code/bash/in.json"
+	echo '{"code": "sleep 1; echo late"}' >&"$fd"
+	result=$(cat <&"$fd")
+	exec {fd}>&-
+	eq "$(jq -c '[.logs.stdout, .status]' <<<"$result")" '[["late"],"ok"]'
+}
+
 @test "in.json takes a timeout and reads back as the result" {
 	exec {fd}<>"$D/code/bash/in.json"
 	echo '{"code": "echo hi", "timeout": 10}' >&"$fd"

@@ -19,6 +19,14 @@ load ../lib/helper
 	match "$(last stderr)" 'no-such-program'
 }
 
+@test "a reader on the handle that wrote waits for the whole result" {
+	exec {fd}<>"$D/ctl/run.json"
+	echo '{"cmd": "sleep 1; echo late; exit 3"}' >&"$fd"
+	answer=$(cat <&"$fd")
+	exec {fd}>&-
+	eq "$(jq -c '[.stdout, .exitCode, .status]' <<<"$answer")" '["late\n",3,"exited"]'
+}
+
 @test "cwd" {
 	json '{"cmd": "pwd", "cwd": "/usr"}'
 	eq "$(cat "$D/out/$ID/stdout")" /usr
