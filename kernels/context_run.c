@@ -255,8 +255,8 @@ static void describe_death(
 }
 
 /* Whoever wrote the source has been told that it was taken. */
-static void tell_failed(struct context *context, const struct cell *cell, int err,
-	const struct kernel_death *death)
+static void tell_failed(
+	struct context *context, const struct cell *cell, int err, const struct kernel_death *death)
 {
 	const struct contexts_config *config = &context->all->config;
 	char path[128];
