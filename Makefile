@@ -183,6 +183,7 @@ install: $(B)/sandpit drivers
 	install -D -m 644 docs/sandpit.ini.5 $(SHARE)/man/man5/sandpit.ini.5
 	install -D -m 644 docs/sandpit.7 $(SHARE)/man/man7/sandpit.7
 	install -D -m 644 docs/sandpit.ini $(SHARE)/doc/sandpit/sandpit.ini
+	install -D -m 644 docs/export.md $(SHARE)/doc/sandpit/export.md
 	install -D -m 644 docs/sandpit.bash $(COMPLETION)
 	install -d $(dir $(MOUNT_HELPER))
 	ln -sfn $(PREFIX)/bin/sandpit $(MOUNT_HELPER)
@@ -191,7 +192,8 @@ uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/lib/sandpit
 	rm -f $(DESTDIR)$(PREFIX)/bin/sandpit $(SHARE)/man/man1/sandpit.1 \
 		$(SHARE)/man/man5/sandpit.ini.5 $(SHARE)/man/man7/sandpit.7 \
-		$(SHARE)/doc/sandpit/sandpit.ini $(COMPLETION) $(MOUNT_HELPER)
+		$(SHARE)/doc/sandpit/sandpit.ini $(SHARE)/doc/sandpit/export.md \
+		$(COMPLETION) $(MOUNT_HELPER)
 	-rmdir $(SHARE)/doc/sandpit 2>/dev/null
 
 help:

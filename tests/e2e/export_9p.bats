@@ -40,3 +40,51 @@ remote() { p9 "$@"; }
 	eq "$(echo 'echo asked' | p9 sync /ctl/run)" ''
 	wait_for remote_is /out/2/stdout asked
 }
+
+# diod passes a name on as a path: it may lead about in the sandbox, as the client may anyway.
+@test "names that no name can be" {
+	local name
+
+	mkdir "$T/target"
+	chmod 777 "$T/target"
+	for name in 'a%b' '..%..' '%' "..%..%..%..%..${T//\//%}%target%x" "${T//\//%}%target%x"; do
+		match "$(p9 stat "files/work/$name")" '^(E|40)'
+		match "$(p9 mkdir "files/work/$name")" '^E'
+		match "$(echo x | p9 create "files/work/$name")" '^E'
+		match "$(p9 symlink x "files/work/$name")" '^E'
+	done
+	match "$(p9 mkdir files/work/..)" '^E'
+	match "$(p9 rm files/..)" '^E'
+	eq "$(ls "$D/files/work" "$T/target")" "$D/files/work:
+
+$T/target:"
+	eq "$(inside 'echo lives')" lives
+}
+
+@test "upwards there is nothing but the sandbox" {
+	local name
+
+	echo host >"$T/host"
+	for name in ../host "..$T/host" "../../..$T/host" "files/../../../$T/host" "..%..${T//\//%}%host"; do
+		match "$(p9 cat "$name")" '^E'
+	done
+	refute grep -q host <<<"$(p9 ls ..; p9 ls ../..; p9 ls ../../..)"
+	match "$(p9 stat files/../README)" '^100444'
+	umount_sandbox
+	for name in ../host "..$T/host" "../../..$T/host" "..%..${T//\//%}%host"; do
+		refute grep -q host <<<"$(p9 cat "$name" 2>/dev/null)"
+	done
+	refute grep -q host <<<"$(p9 ls ..; p9 ls ../..; p9 ls ../../..)"
+}
+
+@test "a client that vanishes in the middle of a request" {
+	p9 mkdir out/cut
+	printf '{"cmd": "touch /work/x", ' | p9 vanish out/cut/request.json
+	wait_for has_text "$D/error" out/cut
+	printf '{"cmd": "echo whole"}' | p9 write out/cut/request.json
+	wait_for file_is "$D/out/cut/stdout" whole
+	gone "$D/files/work/x"
+	printf half | p9 vanish files/work/f || true
+	printf half | p9 create files/work/f
+	eq "$(cat "$D/files/work/f")" half
+}

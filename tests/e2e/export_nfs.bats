@@ -38,3 +38,9 @@ remote() { nfs "$@"; }
 	cmp "$T/some" "$D/files/work/some"
 	nfs-cat "nfs://127.0.0.1/box/files/work/some?version=4&nfsport=$PORT" | cmp - "$T/some"
 }
+
+@test "the answer is read on the file that asked" {
+	eq "$(echo 'echo asked' | nfs ask /ctl/run)" 1
+	eq "$(echo '{"cmd": "exit 3"}' | nfs ask /ctl/run.json | jq .exitCode)" 3
+	wait_for remote_is /out/1/stdout asked
+}

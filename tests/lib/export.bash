@@ -1,5 +1,5 @@
 # Real file servers over the sandbox at $D, on a port of the loopback: nfs-ganesha and diod. They are
-# unpacked in $SERVERS where they are not installed. setup_export makes and mounts the sandbox.
+# unpacked in $SERVERS where they are not installed.
 
 # find_server NAME DIR...: sets PROGRAM to where it is.
 find_server() {
@@ -27,8 +27,8 @@ inside_net() { "${INSIDE[@]}" "$@"; }
 answers() { inside_net bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$0"' "$PORT" 2>/dev/null; }
 serving() { answers || ended_pid "$SERVER"; }
 
-# serve CMD...: starts a server that takes the port from its last argument, at a port that is free;
-# sets PORT, SERVER. A server that finds the port taken ends.
+# serve_at_free_port CMD...: starts a server, by a function that takes $PORT, at a port that is free; sets
+# SERVER. A server that finds the port taken ends.
 serve_at_free_port() {
 	local try
 
@@ -48,45 +48,21 @@ stop_server() {
 	wait "$SERVER" 2>/dev/null || true
 }
 
-# The block of docs/export.md, with this test's paths.
+# block N: the N-th fenced block of docs/export.md, so that what stands there is what is tested.
+block() {
+	awk -v n="$1" '/^```/ { fences++; next } fences == 2 * n - 1' "$TEST_LIB/../docs/export.md" |
+		sed "s|/srv/box|$D|"
+}
+
+# With this test's port, and what finds the unpacked server's parts.
 ganesha_config() {
 	local plugins=("$SERVERS"/usr/lib/*-linux-gnu/ganesha /usr/lib/*-linux-gnu/ganesha)
 
 	[[ -d ${plugins[0]} ]] || plugins=("${plugins[1]}")
-	cat <<-END
-	NFS_CORE_PARAM {
-		Protocols = $1;
-		Bind_addr = 127.0.0.1;
-		NFS_Port = $PORT;
-		MNT_Port = $((PORT + 1));
-		Enable_NLM = false;
-		Enable_RQUOTA = false;
-		mount_path_pseudo = true;
-		Plugins_Dir = "${plugins[0]}";
-	}
-	NFSV4 {
-		Graceless = true;
-		Only_Numeric_Owners = true;
-		UseGetpwnam = true;
-		RecoveryRoot = "$T/ganesha";
-	}
-	MDCACHE {
-		Dir_Chunk = 0;
-	}
-	EXPORT {
-		Export_Id = 1;
-		Path = "$D";
-		Pseudo = "/box";
-		Protocols = $1;
-		Access_Type = RW;
-		Squash = None;
-		SecType = sys;
-		Attr_Expiration_Time = 0;
-		FSAL {
-			Name = VFS;
-		}
-	}
-	END
+	block 1 | sed "s/Protocols = 4;/Protocols = $1;/
+		s/NFS_Port = 2049;/NFS_Port = $PORT; MNT_Port = $((PORT + 1)); mount_path_pseudo = true;/
+		s|^NFS_CORE_PARAM {|& Plugins_Dir = \"${plugins[0]}\";|
+		s|^NFSV4 {|& UseGetpwnam = true; RecoveryRoot = \"$T/ganesha\";|"
 }
 
 start_ganesha() {
@@ -150,24 +126,16 @@ nfs4_at() {
 nfs_handle() { nfs4_at "$1" getfh | sed -n 's/^getfh NFS4_OK //p'; }
 
 start_diod() {
-	start env LD_LIBRARY_PATH="$(server_libraries)" "${DIOD_IN[@]}" \
-		"$PROGRAM" -f -n -c /dev/null \
-		-l "127.0.0.1:$PORT" -e "$EXPORT" "${DIOD_ARGS[@]}" >>"$T/diod.log" 2>&1
+	local command
+
+	command=$(block 2 | sed "s|127.0.0.1:564|127.0.0.1:$PORT|
+		s|/usr/sbin/diod|--ro-bind-try $SERVERS $SERVERS $PROGRAM|" | tr '\n\t' '  ')
+	start env LD_LIBRARY_PATH="$(server_libraries)" sh -c "exec $command" >>"$T/diod.log" 2>&1
 }
 
-# As docs/export.md has it: where the mount is all that there is, since diod follows `..` out of it.
 serve_9p() {
-	local file
-
 	find_server diod "$SERVERS/usr/sbin" /usr/sbin
-	EXPORT=${EXPORT:-/box}
-	DIOD_IN=(bwrap --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64
-		--ro-bind-try "$SERVERS" "$SERVERS" --dev /dev --bind "$D" /box --die-with-parent)
-	for file in passwd group hosts nsswitch.conf; do
-		DIOD_IN+=(--ro-bind "/etc/$file" "/etc/$file")
-	done
-	DIOD_ARGS=("$@")
 	serve_at_free_port start_diod
 }
 
-p9() { "$HELPERS/p9_client" "$PORT" "$EXPORT" "$@"; }
+p9() { "$HELPERS/p9_client" "$PORT" /box "$@"; }

@@ -143,6 +143,8 @@ check_checkpoint() {
 	match "$(remote_put /checkpoint 'persist /')" EINVAL
 	match "$(remote cat /error)" 'SANDBOX_INVALID_ARGUMENT.*EINVAL'
 	match "$(remote cat /checkpoint)" SANDBOX_INVALID_ARGUMENT
+	remote rmdir /checkpoints/1
+	eq "$(remote_ls /checkpoints)" ''
 }
 
 # Sizes are those of what a read gives, and a refusal is an error.

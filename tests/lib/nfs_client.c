@@ -112,6 +112,23 @@ static int do_write_at(char **args)
 	return write_to(args[0], O_WRONLY, strtoull(args[1], NULL, 0));
 }
 
+/* Writes and reads the answer on the same open file. */
+static int do_ask(char **args)
+{
+	struct nfsfh *fh;
+	int r = nfs_open(nfs, args[0], O_RDWR, &fh);
+
+	if (r < 0)
+		return failed(r);
+	r = copy_input(fh, 0);
+	if (r == 0)
+		r = nfs_pread(nfs, fh, 0, sizeof(chunk), chunk);
+	if (r > 0)
+		fwrite(chunk, 1, (size_t)r, stdout);
+	nfs_close(nfs, fh);
+	return answer(r);
+}
+
 static int do_create(char **args)
 {
 	return write_to(args[0], O_WRONLY | O_CREAT, 0);
@@ -192,6 +209,7 @@ static const struct verb verbs[] = {
 	{"cat", 1, do_cat},
 	{"write", 1, do_write},
 	{"write_at", 2, do_write_at},
+	{"ask", 1, do_ask},
 	{"create", 1, do_create},
 	{"stat", 1, do_stat},
 	{"mkdir", 1, do_mkdir},

@@ -59,11 +59,12 @@ static void put(uint64_t value, int bytes)
 		msg[len++] = (unsigned char)(value >> (8 * i));
 }
 
+/* A % is sent as a slash, to make a name that no name can be. */
 static void put_text(const char *text)
 {
 	put(strlen(text), 2);
-	memcpy(msg + len, text, strlen(text));
-	len += strlen(text);
+	for (; *text; text++)
+		msg[len++] = (unsigned char)(*text == '%' ? '/' : *text);
 }
 
 static uint64_t get(int bytes)
@@ -144,14 +145,9 @@ static int walk(uint32_t newfid, const char *path, const char **parent)
 	int r;
 
 	snprintf(text, sizeof(text), "%s", path);
-	while ((name = strsep(&rest, "/"))) {
-		if (!*name || count == NAMES_MAX)
-			continue;
-		names[count++] = name;
-		for (; *name; name++) /* to send a name that no name can be */
-			if (*name == '%')
-				*name = '/';
-	}
+	while ((name = strsep(&rest, "/")))
+		if (*name && count < NAMES_MAX)
+			names[count++] = name;
 	if (parent)
 		*parent = count ? path + (names[--count] - text) : "";
 	begin(TWALK, ROOT);
@@ -474,6 +470,7 @@ static const struct verb verbs[] = {
 	{"truncate", 2, do_truncate},
 	{"mkdir", 1, do_mkdir},
 	{"rm", 1, do_rm},
+	{"rmdir", 1, do_rm},
 	{"mv", 2, do_mv},
 	{"symlink", 2, do_symlink},
 	{"readlink", 1, do_readlink},
