@@ -127,11 +127,21 @@ static bool once_started(struct mount *m, const struct synth_node *n)
 	return always(m, n) && run_of(m, n)->status != RUN_NEW;
 }
 
-static bool before_start(struct mount *m, const struct synth_node *n)
+/* Also after the start, so that a repeat finds it. */
+static bool takes_request(struct mount *m, const struct synth_node *n)
 {
 	struct run *run = run_of(m, n);
 
-	return run && run->status == RUN_NEW;
+	return always(m, n) && (run->status == RUN_NEW || run->id[strspn(run->id, "0123456789")]);
+}
+
+static int show_request(struct mount *m, const struct synth_node *n, struct buf *ret)
+{
+	struct run *run = run_of(m, n);
+
+	if (!run)
+		return -ESTALE;
+	return run->status == RUN_NEW ? control_usage(synth_file_of(n), ret) : run_result(run, ret);
 }
 
 static bool once_over(struct mount *m, const struct synth_node *n)
@@ -396,10 +406,24 @@ static int begin_cmd(struct control_call *call, const char *text, size_t len, st
 	return r < 0 ? r : begin_named(call, &request, f);
 }
 
+/* FNV-1a, never 0. White space at the end does not count. */
+static uint64_t hash_request(const char *text, size_t len)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	while (len && strchr(" \t\r\n", text[len - 1]))
+		len--;
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+	return hash ? hash : 1;
+}
+
 static int begin_request(struct control_call *call, const char *text, size_t len, struct fail *f)
 {
 	struct run_request request auto_call(run_request_clear) = {0};
 	struct run *run = run_of(call->m, &call->node);
+	bool starts = run && run->status == RUN_NEW;
+	uint64_t hash = hash_request(text, len);
 	int r = run_request_parse(text, len, &request, f);
 
 	if (r == -EAGAIN)
@@ -408,7 +432,13 @@ static int begin_request(struct control_call *call, const char *text, size_t len
 		r = fail_set(f, -EINVAL, "\"id\" is not the directory's name");
 	free(request.id);
 	request.id = NULL;
-	return r < 0 ? r : begin_named(call, &request, f);
+	if (r == 0 && run && run->request_hash && run->request_hash != hash)
+		r = fail_set(f, -EBUSY, "run %s was asked for otherwise", run->id);
+	if (r == 0)
+		r = begin_named(call, &request, f);
+	if (r == 0 && starts)
+		run->request_hash = hash;
+	return r;
 }
 
 static const struct control cmd_control = {
@@ -438,7 +468,8 @@ static const struct synth_file run_files[] = {
 	{.name = "request.json",
 		.help = "in a directory made by mkdir: starts it with options",
 		.mode = 0644,
-		.present = before_start,
+		.present = takes_request,
+		.show = show_request,
 		.control = &request_control},
 	{.name = "stdout",
 		.help = "what it wrote, byte for byte, growing while it runs",

@@ -75,6 +75,7 @@ struct run {
 	struct list in_ready; /* waiters: standard input takes more, or is closed */
 
 	int64_t result_size; /* of result.json once ended; -1: not computed yet */
+	uint64_t request_hash; /* of the JSON by which it was asked for; 0: not known */
 	uint32_t hidden; /* files of out/ID that were unlinked, by table index */
 };
 

@@ -126,3 +126,27 @@ load ../lib/helper
 	eq "$(cat "$D/out/a/wait")" 0
 	eq "$(cat "$D/out/a/stdout")" copied
 }
+
+@test "request.json is done once, too" {
+	local request='{"cmd": "echo x >>/work/count; echo $WHO", "env": {"WHO": "you"}}' i
+
+	mkdir "$D/out/r"
+	for i in 1 2 3; do
+		echo "$request" >"$D/out/r/request.json"
+	done
+	eq "$(cat "$D/out/r/wait")" 0
+	printf %s "$request" >"$D/out/r/request.json"
+	refute eval 'echo "${request/you/me}" >"$D/out/r/request.json"'
+	match "$(cat "$D/error")" '^out/r/request.json: .*EBUSY'
+	refute eval 'echo "{\"cmd\": \"date\"}" >"$D/out/r/request.json"'
+	eq "$(cat "$D/files/work/count" "$D/out/r/stdout")" $'x\nyou'
+	eq "$(jq -r .stdout "$D/out/r/request.json")" you
+	umount_sandbox
+	mount_sandbox
+	echo "$request" >"$D/out/r/request.json"
+	refute eval 'echo "{\"cmd\": \"date\"}" >"$D/out/r/request.json"'
+	eq "$(cat "$D/files/work/count")" x
+	eq "$(runs)" 1
+	inside true
+	gone "$D/out/1/request.json"
+}

@@ -95,9 +95,12 @@ check_named_run() {
 	eq "$(remote cat /out/build-42/cmd)" 'echo run >>/work/count; echo built'
 	eq "$(runs)" 1
 	remote mkdir /out/json
-	printf '{"cmd": ["echo", "from json"]}' | remote write /out/json/request.json
+	for i in 1 2 3; do
+		printf '{"cmd": "echo run >>/work/count; echo from json"}' | remote write /out/json/request.json
+	done
 	wait_for remote_is /out/json/exit_code 0
 	eq "$(remote cat /out/json/stdout)" 'from json'
+	eq "$(cat "$D/files/work/count")" $'run\nrun'
 }
 
 check_python() {
