@@ -127,6 +127,26 @@ forget_all() {
 	eq "$(handle stat "$D" "$dir")" ESTALE
 }
 
+@test "those in a checkpoint's tree name the same file or none" {
+	local file dir tree
+
+	mkdir "$D/files/work/d"
+	echo kept >"$D/files/work/d/f"
+	echo persist /work >"$D/checkpoint"
+	eq "$(cat "$D/checkpoints/1/tree/d/f")" kept
+	file=$(of checkpoints/1/tree/d/f) dir=$(of checkpoints/1/tree/d) tree=$(of checkpoints/1/tree)
+	eq "$(handle cat "$D" "$file")" kept
+	forget_all
+	eq "$(handle cat "$D" "$file")" kept
+	match "$(handle stat "$D" "$dir")" "^(ESTALE|$(stat -c %i "$D/checkpoints/1/tree/d"))$"
+	match "$(handle stat "$D" "$tree")" "^(ESTALE|$(stat -c %i "$D/checkpoints/1/tree"))$"
+	rm -r "$D/checkpoints/1"
+	mkdir "$D/files/work/e"
+	match "$(handle stat "$D" "$dir")" '^ESTALE$'
+	forget_all
+	eq "$(handle stat "$D" "$dir")" ESTALE
+}
+
 # Bits of the node id changed at random: whatever that leads to is in the sandbox, starts nothing, and
 # the daemon lives.
 @test "forged ones do no harm" {
