@@ -29,6 +29,6 @@ int readme_write(const struct mount *m, struct buf *ret)
 	add_files(ret, &synth_ctl);
 	buf_add_str(ret, "\nout/ID/, and out/last/\n");
 	add_files(ret, &synth_run);
-	buf_add_str(ret, "\nMore: man 7 sandpit\n");
+	buf_add_str(ret, "More: man 7 sandpit\n");
 	return ret->error;
 }
