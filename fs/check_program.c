@@ -13,6 +13,7 @@
 #include "common/scope.h"
 #include "runner/checkpoint/checkpoint.h"
 #include "fs/check.h"
+#include "runner/sandbox.h"
 
 extern char **environ;
 
@@ -151,20 +152,21 @@ enum check_result check_checkpoints(struct buf *why)
 
 enum check_result check_network(struct buf *why)
 {
-	bool has_pasta = check_has_program("pasta");
+	const char *program = sandbox_net_program();
 	auto_close int tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
 
-	if (!has_pasta && !check_has_program("slirp4netns")) {
-		buf_add_str(why, "net=user needs pasta or slirp4netns: apt install passt");
+	if (!program) {
+		buf_add_str(why,
+			"net=user needs slirp4netns or pasta: apt install slirp4netns (net=proxy and "
+			"ports/ need neither)");
 		return CHECK_MISSING;
 	}
 	if (tun < 0) {
-		buf_printf(why,
-			"net=user needs /dev/net/tun: %s (modprobe tun; chmod 666 /dev/net/tun)",
-			strerror(errno));
+		buf_printf(why, "net=user needs /dev/net/tun: %s (%s)", strerror(errno),
+			sandbox_net_tun_advice(errno));
 		return CHECK_MISSING;
 	}
-	buf_printf(why, "%s, /dev/net/tun", has_pasta ? "pasta" : "slirp4netns");
+	buf_printf(why, "%s, /dev/net/tun", strrchr(program, '/') + 1);
 	return CHECK_OK;
 }
 

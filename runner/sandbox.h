@@ -11,8 +11,12 @@
 
 enum sandbox_net { SANDBOX_NET_NONE, SANDBOX_NET_HOST, SANDBOX_NET_USER, SANDBOX_NET_PROXY };
 
-/* Whether SANDBOX_NET_USER can work: pasta or slirp4netns is there, and /dev/net/tun is open to us. */
+/* Whether SANDBOX_NET_USER can work: slirp4netns or pasta is there, and /dev/net/tun is open to us. */
 bool sandbox_net_user_possible(void);
+/* Which program would be used; NULL: none is there. */
+const char *sandbox_net_program(void);
+/* What to do about an errno of opening /dev/net/tun. */
+const char *sandbox_net_tun_advice(int error);
 
 struct sandbox_limits {
 	uint64_t memory_bytes; /* of the whole sandbox; 0: no limit */

@@ -128,8 +128,6 @@ int sandbox_etc_fill(
 #define SANDBOX_NET_DNS "10.0.2.3"
 
 int sandbox_net_loopback(struct fail *f);
-/* Starts pasta or slirp4netns beside; it is not waited for: init lets the first command wait. */
+/* Starts slirp4netns or pasta beside; it is not waited for: init lets the first command wait. */
 int sandbox_net_start(struct sandbox *s, const struct sandbox_config *config, struct fail *f);
 void sandbox_net_stop(struct sandbox *s);
-/* Which program there is for net=user; NULL: none. */
-const char *sandbox_net_program(void);

@@ -49,8 +49,6 @@ setup() {
 }
 
 mount_user() { nsenter -n -t "$HOST" "$SANDPIT" mount -o net=user "$@" "$D" 3>&-; }
-program() { pgrep -P "$(pgrep -P "$(daemon_pid)" -x sandpit-net)" -l | cut -d' ' -f2; }
-
 reaches_out() {
 	eq "$(inside "python3 -c '
 import socket
@@ -64,8 +62,10 @@ u.sendto(b\"udp\", (\"10.77.0.2\", 7)); print(u.recv(9).decode())'")" $'tcp\nudp
 	eq "$(inside "python3 -c '
 import socket, threading
 c = socket.create_connection((\"some.example\", 7), 10)
-threading.Thread(target=lambda: (c.sendall(bytes(1 << 20)), c.shutdown(socket.SHUT_WR))).start()
-print(sum(len(p) for p in iter(lambda: c.recv(65536), b\"\")))'")" 1048576
+threading.Thread(target=lambda: c.sendall(bytes(1 << 20))).start()
+got = 0
+while got < 1 << 20: got += len(c.recv(65536))
+print(got)'")" 1048576
 }
 
 # What listens on "the host", and is not to be reached by any of its addresses.
@@ -78,29 +78,46 @@ host_is_hidden() {
 	done
 }
 
-@test "pasta: TCP, UDP and names work, the host's loopback does not answer" {
-	need pasta
-	mount_user
-	inside true
-	match "$(program)" '^pas'
-	reaches_out
-	host_is_hidden
-}
-
-@test "slirp4netns: TCP, UDP and names work, the host's loopback does not answer" {
-	need slirp4netns
-	# Where pasta is, it is hidden in a mount namespace, in which the sandbox is mounted, too.
-	start unshare -m sh -c '[ ! -e /usr/bin/pasta ] || mount --bind /dev/null /usr/bin/pasta; exec "$@"' sh \
+# mount_without PROGRAM: that one is hidden in a mount namespace, in which the sandbox is mounted, too.
+mount_without() {
+	start unshare -m sh -c '[ ! -e "$0" ] || mount --bind /dev/null "$0"; exec "$@"' "/usr/bin/$1" \
 		nsenter -n -t "$HOST" "$SANDPIT" mount -f -o net=user "$D"
 	daemon=$PID
 	D=/proc/$daemon/root$D
 	wait_for test -e "$D/README"
 	inside true
-	match "$(pgrep -P "$(pgrep -P "$daemon" -x sandpit-net)" -l)" slirp4netns
-	reaches_out
-	host_is_hidden
+}
+
+helper_is() { match "$(pgrep -P "$(pgrep -P "$daemon" -x sandpit-net)" -l)" "$1"; }
+
+ends() {
 	kill -TERM "$daemon"
 	wait_for ended_pid "$daemon"
+}
+
+@test "slirp4netns: TCP, UDP and names work, the host's loopback does not answer" {
+	need slirp4netns
+	mount_without pasta
+	helper_is slirp4netns
+	reaches_out
+	start sh -c 'exec nsenter -n -t "$1" python3 "$2" serve half 0.0.0.0 8081 >half' sh "$FAR" "$TEST_LIB/tcp.py"
+	wait_for test -s half
+	eq "$(inside "python3 -c '
+import socket
+c = socket.create_connection((\"10.77.0.2\", 8081), 10)
+c.sendall(bytes(3000000)); c.shutdown(socket.SHUT_WR)
+print(b\"\".join(iter(lambda: c.recv(65536), b\"\")).decode())'")" '3000000 0'
+	host_is_hidden
+	ends
+}
+
+@test "pasta: TCP, UDP and names work, the host's loopback does not answer" {
+	need pasta
+	mount_without slirp4netns
+	helper_is '^[0-9]+ pas'
+	reaches_out
+	host_is_hidden
+	ends
 }
 
 @test "net=none and net=host in such a network" {
