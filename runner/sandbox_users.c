@@ -133,6 +133,19 @@ static void add_groups(const struct sandbox *s, char *text, struct sandbox_user 
 	}
 }
 
+/* With one id that is mapped, the other users need not even be there. */
+static int refuse_user(const struct sandbox *s, const char *name, bool is_there, struct fail *f)
+{
+	if (s->map.single)
+		return fail_set(f, -EINVAL,
+			"user %s: only root is mapped in this sandbox; give the user who mounts it a "
+			"range in /etc/subuid and /etc/subgid and install uidmap",
+			name);
+	if (!is_there)
+		return fail_set(f, -EINVAL, "no user %s in the sandbox's /etc/passwd", name);
+	return fail_set(f, -EINVAL, "the ids of user %s are not mapped", name);
+}
+
 int sandbox_find_user(
 	const struct sandbox *s, const char *name, struct sandbox_user *ret, struct fail *f)
 {
@@ -144,18 +157,11 @@ int sandbox_find_user(
 		return err;
 	if (!passwd.data || !find_user(passwd.data, name, &user)) {
 		if (!is_root(name))
-			return fail_set(
-				f, -EINVAL, "no user %s in the sandbox's /etc/passwd", name);
+			return refuse_user(s, name, false, f);
 		set_root(&user);
 	}
 	if (user.uid >= s->ids.len || user.gid >= s->ids.len)
-		return fail_set(f, -EINVAL,
-			s->map.single
-				? "user %s: only root is mapped in this sandbox; give the user "
-				  "who mounts it a range in /etc/subuid and /etc/subgid and "
-				  "install uidmap"
-				: "the ids of user %s are not mapped",
-			user.name);
+		return refuse_user(s, user.name, true, f);
 	if (read_file(s, "etc/group", &group) == -ENOMEM)
 		return -ENOMEM;
 	add_groups(s, group.data, &user);

@@ -11,5 +11,5 @@ setup() { make_dirs; }
 		skip "this machine reaches no package index"
 	"$SANDPIT" mount -o net=user "$D" 3>&-
 	inside 'pip install -q --no-cache-dir --ignore-installed requests 2>&1'
-	match "$(inside 'python3 -c "import requests; print(requests.__file__)"')" '^/usr/local/'
+	match "$(inside 'python3 -c "import requests; print(requests.__file__)"')" '^/(usr/local|root/[.]local)/'
 }
