@@ -84,6 +84,37 @@ static int mount_overlay(void)
 	return mount("overlay", at, "overlay", 0, options) < 0 ? -errno : 0;
 }
 
+static int mount_proc_alone(void)
+{
+	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? -errno
+											  : 0;
+}
+
+/* A new /proc needs process ids of its own. */
+static int mount_proc(void)
+{
+	int r = become_root_inside();
+
+	if (r == 0 && (unshare(CLONE_NEWPID) < 0 ||
+			      mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0))
+		r = -errno;
+	return r < 0 ? r : check_in_child(mount_proc_alone);
+}
+
+enum check_result check_proc(struct buf *why)
+{
+	int r = check_in_child(mount_proc);
+
+	if (r == 0)
+		return buf_add_str(why, "can be mounted"), CHECK_OK;
+	if (r == -EPERM)
+		buf_add_str(why, "this container's /proc is masked: start it with --security-opt "
+				 "systempaths=unconfined");
+	else
+		buf_printf(why, "cannot be mounted: %s", strerror(-r));
+	return CHECK_MISSING;
+}
+
 static void each_layer(int (*act)(int fd, const char *name))
 {
 	static const char *const names[] = {"up", "wk/work", "wk", "at"};

@@ -16,6 +16,7 @@ static const struct {
 	{"fusermount3", check_fusermount, true},
 	{"user namespaces", check_user_namespaces, true},
 	{"uid ranges", check_uid_ranges, false},
+	{"proc", check_proc, true},
 	{"overlay", check_overlay, true},
 	{"idmapped mounts", check_idmap, false},
 	{"seccomp", check_seccomp, true},

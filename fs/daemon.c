@@ -417,6 +417,11 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 	if (r == 0) {
 		loop_set_thread_start(m.loop, thread_start, &m);
 		mount_log(&m, "mounted at %s", m.mount_point);
+		if (m.config->cpus > 0 && !sandbox_limits_cpus(m.sandbox))
+			mount_log(&m,
+				"warning: cpus=%g has no effect: no control group can be made here, "
+				"see sandpit check",
+				m.config->cpus);
 		options->ready(options->ready_arg);
 		r = loop_run(m.loop, m.config->threads ? (unsigned)m.config->threads : 16);
 		mount_log(&m, "unmounted");

@@ -434,6 +434,11 @@ bool cgroup_limits_pids(const struct cgroup *c)
 	return c->has[PART_PIDS];
 }
 
+bool cgroup_limits_cpus(const struct cgroup *c)
+{
+	return c->has[PART_CPU];
+}
+
 /* The kernel takes a moment to let go of processes that have just ended. */
 static void remove_group(const struct cgroup *c, const struct group *g)
 {

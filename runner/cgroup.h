@@ -27,6 +27,7 @@ bool cgroup_usage(const struct cgroup *c, struct sandbox_usage *ret);
 const char *cgroup_mode(const struct cgroup *c);
 bool cgroup_limits_memory(const struct cgroup *c);
 bool cgroup_limits_pids(const struct cgroup *c);
+bool cgroup_limits_cpus(const struct cgroup *c);
 
 /* What was refused or killed for a limit, since the group was made. */
 struct cgroup_hits {

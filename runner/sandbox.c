@@ -355,3 +355,8 @@ const char *sandbox_limits_mode(const struct sandbox *s)
 {
 	return cgroup_mode(s->cgroup);
 }
+
+bool sandbox_limits_cpus(const struct sandbox *s)
+{
+	return cgroup_limits_cpus(s->cgroup);
+}

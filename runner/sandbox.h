@@ -85,6 +85,8 @@ const struct sandbox_ids *sandbox_ids(const struct sandbox *s);
 /* What is in force, for status.json: "user" or "single" ids, "cgroup v2" ... or "rlimits". */
 const char *sandbox_ids_mode(const struct sandbox *s);
 const char *sandbox_limits_mode(const struct sandbox *s);
+/* Whether its limit of processors is in force. */
+bool sandbox_limits_cpus(const struct sandbox *s);
 
 struct sandbox_usage {
 	uint64_t cpu_usec;

@@ -121,6 +121,7 @@ int sandbox_dev_mount_proc(int root_fd, bool quota_inotify, int *ret_proc, struc
 	static const char *const options[] = {"source", "proc", NULL};
 	auto_close int mount_fd = -1;
 	auto_close int point_fd = -1;
+	auto_close int sys_fd = -1;
 	int err = sandbox_tree_new_fs("proc", options, CLOSED_ATTRS, &mount_fd, f);
 
 	if (err == -EPERM)
@@ -130,6 +131,9 @@ int sandbox_dev_mount_proc(int root_fd, bool quota_inotify, int *ret_proc, struc
 			"(docker) or --security-opt unmask=ALL (podman)");
 	if (err == 0)
 		err = sandbox_tree_mount_point(root_fd, "proc", &point_fd, f);
+	/* Nothing is mounted there, but it is the same kind of directory. */
+	if (err == 0)
+		err = sandbox_tree_mount_point(root_fd, "sys", &sys_fd, f);
 	if (err < 0)
 		return err;
 	err = attach(mount_fd, point_fd, ".");

@@ -2,6 +2,7 @@
 // files, the link, and as root the layers with mapped ids.
 #include "runner/sandbox_impl.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -74,6 +75,26 @@ static void add_drivers(struct sandbox_plan *plan)
 	plan->layers[plan->layers_len - 1].plain = true;
 }
 
+/* Nothing could run in it, and it is likely not the directory that was meant. */
+static int check_rootfs(const char *rootfs, struct fail *f)
+{
+	struct dirent *d;
+	bool is_empty = true;
+	DIR *dir = opendir(rootfs);
+
+	if (!dir)
+		return fail_errno(f, -errno, "rootfs %s", rootfs);
+	while (is_empty && (d = readdir(dir)))
+		is_empty = !strcmp(d->d_name, ".") || !strcmp(d->d_name, "..");
+	closedir(dir);
+	return is_empty
+		       ? fail_set(f, -EINVAL,
+				 "rootfs %s is empty: it needs the tree of an operating system, as "
+				 "mmdebstrap makes one",
+				 rootfs)
+		       : 0;
+}
+
 static int choose_layers(struct sandbox_plan *plan, struct fail *f)
 {
 	const char *rootfs = plan->config->rootfs;
@@ -84,6 +105,9 @@ static int choose_layers(struct sandbox_plan *plan, struct fail *f)
 			return fail_errno(f, -errno, "rootfs %s", rootfs);
 		if (!S_ISDIR(st.st_mode))
 			return fail_set(f, -ENOTDIR, "rootfs %s is no directory", rootfs);
+		int err = check_rootfs(rootfs, f);
+		if (err < 0)
+			return err;
 		add_layer(plan, rootfs, "", "root");
 		add_drivers(plan);
 		return 0;

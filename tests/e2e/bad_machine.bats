@@ -1,0 +1,111 @@
+# Machines that lack something: a mount says what and what helps, and `sandpit check` says it before.
+# runs-as: root user
+load ../lib/helper
+
+setup() { make_dirs; }
+
+# alone TEXT: a shell in a mount namespace of its own, where things can be hidden.
+alone() { unshare -m sh -c "$1" sh "$SANDPIT" "$D" 3>&- 2>&1; }
+
+# refused TEXT WORDS: the mount in there fails with these words.
+refused() {
+	run alone "$1"
+	refute test "$status" = 0
+	match "$output" "$2"
+}
+
+need_root() { as_root || skip "only root can make such a machine"; }
+
+@test "no user namespaces" {
+	closed() { unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces; "$@"' sh "$@" 3>&- 2>&1; }
+	run closed "$SANDPIT" mount -o net=none "$D"
+	refute test "$status" = 0
+	match "$output" 'no user namespaces|user namespaces are switched off'
+	match "$output" 'sysctl user.max_user_namespaces'
+	run closed "$SANDPIT" check
+	eq "$status" 1
+	match "$output" 'user namespaces +missing +.*sysctl user.max_user_namespaces'
+	match "$output" 'cannot be mounted'
+}
+
+@test "no slirp4netns and no pasta" {
+	need_root
+	hide='for f in /usr/bin/pasta /usr/bin/slirp4netns; do [ ! -e $f ] || mount --bind /dev/null $f; done'
+	refused "$hide; exec \"\$1\" mount -o net=user \"\$2\"" 'net=user needs slirp4netns or pasta: install the package slirp4netns'
+	run alone "$hide; exec \"\$1\" check"
+	match "$output" 'network +missing +net=user needs slirp4netns or pasta: apt install'
+	# Without being asked for, it is simply not there.
+	run alone "$hide; \"\$1\" mount \"\$2\" && jq -r .enabled.net \"\$2/status.json\" && \"\$1\" umount \"\$2\""
+	eq "$status" 0
+	match "$output" none
+}
+
+@test "no /dev/net/tun, or not for us" {
+	need_root
+	hide='mount -t tmpfs tmpfs /dev/net'
+	refused "$hide; exec \"\$1\" mount -o net=user \"\$2\"" 'net=user needs /dev/net/tun .*modprobe tun.*No such file'
+	run alone "$hide; exec \"\$1\" check"
+	match "$output" 'network +missing +net=user needs /dev/net/tun: No such file.*modprobe tun'
+}
+
+@test "a masked /proc, as in a container" {
+	need_root
+	hide='mount -t tmpfs tmpfs /proc/tty'
+	refused "$hide; exec \"\$1\" mount -o net=none \"\$2\"" 'mounting /proc is not allowed here.*systempaths=unconfined'
+	run alone "$hide; exec \"\$1\" check"
+	eq "$status" 1
+	match "$output" 'proc +missing +.*masked.*systempaths=unconfined'
+}
+
+@test "no control groups: limits by rlimits, and it is said" {
+	need_root
+	hide='for d in /sys/fs/cgroup; do mount -t tmpfs -o ro tmpfs $d; done'
+	run alone "$hide; exec \"\$1\" check"
+	match "$output" 'cgroups +missing +.*limits by rlimits'
+	run alone "$hide; \"\$1\" mount -o net=none,memory=100M,cpus=1 \"\$2\" && jq -r .enabled.limits \"\$2/status.json\" && cat \"\$2/log\" && \"\$1\" umount \"\$2\""
+	eq "$status" 0
+	match "$output" rlimits
+	match "$output" 'cpus=1 has no effect: no control group'
+}
+
+@test "no range of ids, or no newuidmap: one id, and it is said" {
+	as_root && skip "root has all ids"
+	run "$SANDPIT" check
+	match "$output" 'uid ranges +ok'
+	command -v bwrap >/dev/null || skip "bwrap is not installed"
+	run bwrap --dev-bind / / --ro-bind /dev/null /usr/bin/newuidmap "$SANDPIT" check 3>&-
+	match "$output" 'uid ranges +missing +apt install uidmap'
+	run bwrap --dev-bind / / --ro-bind /dev/null /etc/subuid "$SANDPIT" check 3>&-
+	match "$output" 'uid ranges +missing +usermod --add-subuids'
+}
+
+@test "a rootfs that is a file, is empty, or is not there" {
+	touch file
+	mkdir empty
+	run mount_sandbox -o rootfs="$T/file"
+	refute test "$status" = 0
+	match "$output" 'rootfs .*/file is no directory'
+	run mount_sandbox -o rootfs="$T/empty"
+	refute test "$status" = 0
+	match "$output" 'rootfs .*/empty is empty: it needs the tree of an operating system'
+	run mount_sandbox -o rootfs="$T/nosuch"
+	refute test "$status" = 0
+	match "$output" 'rootfs .*/nosuch: No such file'
+	refute mounted
+}
+
+@test "a rootfs with links for /proc, /dev and /sys: never followed" {
+	mkdir -p rootfs/bin rootfs/etc victim
+	cp "$HELPERS/fsop" rootfs/bin/fsop
+	for name in proc dev sys; do ln -s "$T/victim" "rootfs/$name"; done
+	chmod 755 rootfs rootfs/*
+	mount_sandbox -o rootfs="$T/rootfs"
+	json '{"cmd": ["/bin/fsop", "type", "/proc/self/status", "type", "/dev/null", "type", "/sys"], "cwd": "/"}'
+	eq "$(cat "$D/out/$ID/stdout")" $'type -\ntype c\ntype d'
+	eq "$(ls victim)" ""
+	for name in proc dev sys; do
+		eq "$(stat -c %F "$D/files/$name")" directory
+		eq "$(ls -A "$D/files/$name")" ""
+		test -L "rootfs/$name"
+	done
+}
