@@ -17,8 +17,8 @@ enum check_result {
  * nothing behind. */
 typedef enum check_result check_function(struct buf *why);
 
-check_function check_fuse, check_fusermount, check_user_namespaces, check_uid_ranges, check_proc, check_overlay,
-	check_idmap, check_cgroups, check_seccomp;
+check_function check_fuse, check_fusermount, check_user_namespaces, check_uid_ranges, check_proc,
+	check_overlay, check_idmap, check_cgroups, check_seccomp;
 check_function check_passthrough, check_network, check_python, check_node, check_r, check_bash,
 	check_browser, check_checkpoints;
 

@@ -30,6 +30,7 @@
 #include "runner/checkpoint/checkpoint.h"
 #include "runner/checkpoint/checkpoint_view.h"
 #include "runner/disk_guard.h"
+#include "runner/peer.h"
 #include "runner/ports.h"
 #include "runner/proxy.h"
 #include "runner/sandbox.h"
@@ -252,6 +253,8 @@ static int open_ports(struct mount *m, struct fail *f)
 		.loop = m->loop,
 		.sandbox = m->sandbox,
 		.shares_network = net_of(m->config) == SANDBOX_NET_HOST,
+		.peer_fd = m->config->allow_other ? -1 : m->peer_fd,
+		.user = m->uid,
 		.hidden = m->proxy ? PROXY_PORT : 0,
 		.log = (void (*)(void *, const char *, ...))mount_log,
 		.arg = m,
@@ -331,6 +334,7 @@ static int start(struct mount *m, bool foreground, struct signals *signals, stru
 		r = start_sandbox(m, f);
 	if (r == 0)
 		r = session_mount(m, f);
+	m->peer_fd = peer_open();
 	return r == 0 ? sandbox_join(m->sandbox, f) : r;
 }
 
@@ -354,6 +358,7 @@ static void stop(struct mount *m, struct signals *signals)
 	if (m->runs)
 		runs_close(m->runs);
 	proxy_free(m->proxy);
+	close_fd(&m->peer_fd);
 	sandbox_free(m->sandbox);
 	if (m->files)
 		files_free(m->files);
@@ -381,6 +386,7 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 		.gid = getgid(),
 		.started_usec = clock_wall_usec(),
 		.trees_fd = -1,
+		.peer_fd = -1,
 	};
 	struct signals signals = {.source.fd = -1};
 	int r;
@@ -417,6 +423,10 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 	if (r == 0) {
 		loop_set_thread_start(m.loop, thread_start, &m);
 		mount_log(&m, "mounted at %s", m.mount_point);
+		if (m.peer_fd < 0)
+			mount_log(&m,
+				"warning: this kernel does not tell whose a connection is: all "
+				"users of this machine may use ports/");
 		if (m.config->cpus > 0 && !sandbox_limits_cpus(m.sandbox))
 			mount_log(&m,
 				"warning: cpus=%g has no effect: no control group can be made here, "

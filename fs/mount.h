@@ -42,6 +42,7 @@ struct mount {
 	struct browser *browser;
 	struct disk_guard *disk;
 	struct ports *ports;
+	int peer_fd; /* of peer_open(); -1: the kernel does not tell */
 	struct proxy *proxy; /* NULL: not net=proxy */
 	struct files *files;
 	struct files *trees; /* checkpoints/N/tree/ */

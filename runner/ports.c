@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/scope.h"
+#include "runner/peer.h"
 #include "runner/port_scan.h"
 #include "runner/relay.h"
 #include "runner/sandbox.h"
@@ -26,6 +27,8 @@
 struct door {
 	struct loop_source listener; /* its descriptor is owned */
 	struct relay *relay; /* borrowed */
+	int peer_fd; /* borrowed; -1: everybody may come in */
+	uid_t user;
 	struct port_found to;
 	struct loop_timer rest;
 	bool resting;
@@ -90,6 +93,20 @@ static void refuse(int fd)
 	close(fd);
 }
 
+/* On this machine's loopback other users could come in, too. */
+static bool may_enter(const struct door *door, int fd)
+{
+	uid_t uid;
+
+	if (door->peer_fd < 0)
+		return true;
+	int r = peer_uid(door->peer_fd, fd, &uid);
+	if (r == 0 && uid != door->user && uid != 0)
+		relay_report(door->relay, "port %u: a connection of user %u was refused",
+			door->to.port, uid);
+	return r == 0 && (uid == door->user || uid == 0);
+}
+
 static void on_connection(struct loop_source *source, uint32_t events)
 {
 	struct door *door = container_of(source, struct door, listener);
@@ -101,7 +118,7 @@ static void on_connection(struct loop_source *source, uint32_t events)
 		rest(door);
 	if (fd < 0)
 		return;
-	inner = connect_inside(door);
+	inner = may_enter(door, fd) ? connect_inside(door) : -EPERM;
 	if (inner < 0)
 		refuse(fd);
 	else
@@ -306,6 +323,8 @@ static int make_port(
 		return -ENOMEM;
 	}
 	*door = (struct door){.listener = {.fd = fd, .ready = on_connection},
+		.peer_fd = ports->config.peer_fd,
+		.user = ports->config.user,
 		.to = *found,
 		.opening.act = open_door};
 	*port = (struct port){.port = found->port,

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/fail.h"
 #include "common/json_out.h"
@@ -15,6 +16,8 @@ struct ports_config {
 	struct loop *loop; /* borrowed, both */
 	struct sandbox *sandbox;
 	bool shares_network; /* with the host: its own servers are not shown */
+	int peer_fd; /* borrowed; of peer_open(): only `user` and root may connect; -1: all may */
+	uid_t user;
 	uint16_t hidden; /* the daemon's own server inside; 0: none */
 	void (*log)(void *arg, const char *format, ...) __attribute__((format(printf, 2, 3)));
 	void *arg;

@@ -102,6 +102,21 @@ fds() { ls "/proc/$(daemon_pid)/fd" | wc -l; }
 	match "$(cat "$D/log")" 'port 8080 closed: nothing listens'
 }
 
+@test "another user of the machine may not connect, unless allow_other was given" {
+	as_root || skip "only root can be another user"
+	as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+	serve hello 127.0.0.1 8080
+	url=$(cat "$D/ports/8080")
+	run as_nobody curl -sS -m 20 "$url"
+	refute test "$status" = 0
+	has_text "$D/log" 'a connection of user 65534 was refused'
+	eq "$(curl -sS "$url")" hello
+	umount_sandbox
+	mount_sandbox -o allow_other
+	serve hello 127.0.0.1 8080
+	eq "$(as_nobody curl -sS "$(cat "$D/ports/8080")")" hello
+}
+
 @test "names that are no server's" {
 	for name in 8080 0 08 65536 99999 x .; do
 		[[ $name == . ]] || refute test -e "$D/ports/$name"
