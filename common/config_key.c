@@ -132,7 +132,8 @@ void config_key_allowed(const struct config_key *key, char *text, size_t size)
 				"with . or -",
 		[CONFIG_PATH] = "a path; in a file an absolute one",
 		[CONFIG_NET] = "user, proxy, none or host",
-		[CONFIG_HOSTS] = "host names separated by :, *.NAME for all below NAME, HOST=PORT for a port",
+		[CONFIG_HOSTS] =
+			"host names separated by :, *.NAME for all below NAME, HOST=PORT for a port",
 		[CONFIG_FLAG] = "yes or no",
 	};
 

@@ -79,8 +79,6 @@ static void add_outcome(struct json_out *j, const struct run *run)
 	json_out_bool(j, "timedOut", run->timed_out);
 	if (run_limit_name(run->limit))
 		json_out_string(j, "limit", run_limit_name(run->limit));
-	else
-		json_out_null(j, "limit");
 }
 
 static void add_rest(struct json_out *j, const struct run *run)
