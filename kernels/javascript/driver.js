@@ -263,6 +263,11 @@ function lost(what) {
 	};
 }
 
+// What does not fit into the pipe is waited for: else it would stay in memory, and come after the end
+// of its execution.
+for (const stream of [process.stdout, process.stderr])
+	stream._handle?.setBlocking?.(true);
+
 process.on('SIGINT', () => {});
 process.on('uncaughtException', lost('Uncaught'));
 process.on('unhandledRejection', lost('Uncaught (in promise)'));

@@ -217,3 +217,16 @@ os._exit(4)" 'exit 4'
 	refute bash -c "echo r >'$D/code/own/language'"
 	has_text "$D/error" r-base-core
 }
+
+@test "javascript and r: a flood is kept up to the limit" {
+	umount_sandbox
+	mount_sandbox -o output_bytes=1M
+	if [[ $(jq -r .languages.javascript "$D/status.json") == yes ]]; then
+		run_code javascript 'for (let i = 0; i < 30; i++) process.stdout.write("x".repeat(1000000)); undefined'
+		eq "$(field javascript '.status, .truncated, .stdoutBytes' | tr '\n' ' ')" "ok true 30000000 "
+	fi
+	language r
+	run_code r 'x <- strrep("x", 1e6); for (i in 1:30) cat(x)'
+	eq "$(field r '.status, .truncated, .stdoutBytes' | tr '\n' ' ')" "ok true 30000000 "
+	gives r 'nchar(x)' '[1] 1000000'
+}
