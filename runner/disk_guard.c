@@ -16,6 +16,7 @@
 
 #define LOOK_USEC (100 * USEC_PER_MSEC)
 #define OLD_USEC (2 * USEC_PER_SEC)
+#define SETTLE_USEC (300 * USEC_PER_MSEC)
 #define REST_FACTOR 10 /* at most this part of the time goes into walks that nothing asks for */
 
 struct disk_guard {
@@ -32,6 +33,8 @@ struct disk_guard {
 	uint64_t began_usec, took_usec; /* the last walk */
 	bool is_over;
 	unsigned round;
+	bool settled; /* the last walk saw nothing of what was ended */
+	uint64_t acted_usec; /* when that was said last */
 };
 
 /* What is counted of items, too. */
@@ -60,12 +63,21 @@ static int walk(struct job *job)
 	return r;
 }
 
+/* What was ended takes a moment to end, and wrote while the last walk went on: growth counts from the
+ * first walk on that saw none of this. */
 static void judge(struct disk_guard *guard, uint64_t before)
 {
 	bool over = guard->config.limit_bytes && guard->use.bytes > guard->config.limit_bytes;
+	bool settling = guard->is_over && guard->began_usec - guard->acted_usec < SETTLE_USEC;
 
-	if (over && (!guard->is_over || guard->use.bytes > before)) {
+	if (over && settling) {
+		guard->settled = false;
+	} else if (over && guard->is_over && !guard->settled) {
+		guard->settled = true;
+	} else if (over && (!guard->is_over || guard->use.bytes > before)) {
 		guard->is_over = true;
+		guard->settled = false;
+		guard->acted_usec = clock_monotonic_usec();
 		guard->config.over(guard->config.arg, &guard->use, ++guard->round);
 	} else if (over) {
 		guard->round = 0;
