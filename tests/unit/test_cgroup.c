@@ -1,0 +1,159 @@
+// Control groups of version 2, on a directory with files as the kernel has them: what is written for
+// limits, and what is read of use. Version 1 is tested by real ones (limits.bats).
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/scope.h"
+#include "runner/cgroup_impl.h"
+
+static const char *const names[] = {"cgroup.procs", "memory.max", "memory.swap.max",
+	"memory.oom.group", "pids.max", "cpu.max", "memory.events", "pids.events", "memory.current",
+	"pids.current", "cpu.stat"};
+
+static char folder[] = "/tmp/test_cgroup.XXXXXX";
+static int top = -1;
+
+static void put(int dir_fd, const char *name, const char *text)
+{
+	auto_close int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+static void holds(int dir_fd, const char *name, const char *wanted)
+{
+	char text[256];
+	auto_close int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+
+	assert_true(n >= 0);
+	text[n] = '\0';
+	assert_string_equal(text, wanted);
+}
+
+static int make(const char *dir)
+{
+	if (*dir)
+		mkdirat(top, dir, 0755);
+	int fd = openat(top, *dir ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		put(fd, names[i], "");
+	return fd;
+}
+
+static void empty(const char *dir)
+{
+	char path[64];
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		snprintf(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "", names[i]);
+		unlinkat(top, path, 0);
+	}
+	if (*dir)
+		unlinkat(top, dir, AT_REMOVEDIR);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	top = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return top < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	empty("run-7");
+	empty("all");
+	empty("");
+	close(top);
+	return rmdir(folder);
+}
+
+static void test_run(void **state)
+{
+	const struct sandbox_limits limits = {.memory_bytes = 1 << 20, .pids = 5, .cpus = 0.5};
+	auto_close int run_fd = make("run-7");
+	auto_close int leaf_fd = make("all");
+	struct cgroup c = {
+		.v2 = true, .parts = {{-1, top}}, .has = {true, true, true}, .leaf_fd = leaf_fd};
+	struct cgroup_run *run = NULL;
+	struct cgroup_hits hits;
+	struct fail f = {0};
+	int fds[CGROUP_RUN_FDS];
+
+	(void)state;
+	assert_int_equal(cgroup_run_new(&c, 7, &limits, &run, &f), 0);
+	holds(run_fd, "memory.max", "1048576");
+	holds(run_fd, "memory.swap.max", "0");
+	holds(run_fd, "pids.max", "5");
+	holds(run_fd, "cpu.max", "50000 100000");
+	assert_int_equal(cgroup_run_fds(run, fds), 1);
+	assert_int_equal(write(fds[0], "0", 1), 1);
+	holds(run_fd, "cgroup.procs", "0");
+	put(run_fd, "memory.events", "low 0\nmax 7\noom 2\noom_kill 3\noom_group_kill 0\n");
+	put(run_fd, "pids.events", "max 4\n");
+	cgroup_run_hits(run, &hits);
+	assert_int_equal(hits.oom_kills, 3);
+	assert_int_equal(hits.pids, 4);
+	cgroup_run_free(run);
+}
+
+static void test_run_without_leaf(void **state)
+{
+	const struct sandbox_limits limits = {.pids = 5};
+	const struct cgroup c = {
+		.v2 = true, .parts = {{-1, top}}, .has = {true, true, true}, .leaf_fd = -1};
+	struct cgroup_run *run = NULL;
+	struct fail f = {0};
+
+	(void)state;
+	assert_int_equal(cgroup_run_new(&c, 8, &limits, &run, &f), -EOPNOTSUPP);
+	assert_non_null(strstr(f.text, "pids"));
+}
+
+static void test_usage(void **state)
+{
+	const struct cgroup c = {
+		.v2 = true, .parts = {{-1, top}}, .has = {true, true, true}, .leaf_fd = -1};
+	struct sandbox_usage usage = {0};
+
+	(void)state;
+	auto_close int fd = make("");
+	put(fd, "cpu.stat", "usage_usec 1234\nuser_usec 1000\n");
+	put(fd, "memory.current", "8192\n");
+	put(fd, "pids.current", "3\n");
+	put(fd, "memory.events", "oom_kill 1\n");
+	assert_true(cgroup_usage(&c, &usage));
+	assert_int_equal(usage.cpu_usec, 1234);
+	assert_int_equal(usage.memory_bytes, 8192);
+	assert_int_equal(usage.pids, 3);
+	assert_int_equal(usage.oom_kills, 1);
+	assert_string_equal(cgroup_mode(&c), "cgroup v2");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_run),
+		cmocka_unit_test(test_run_without_leaf),
+		cmocka_unit_test(test_usage),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
