@@ -53,6 +53,7 @@ unit: $(UNIT_TESTS) $(FUZZ_REPLAYS)
 bench: $(B)/sandpit drivers $(BENCHES)
 	tests/bench/bench $(BENCH_ARGS)
 	tests/bench/code $(BENCH_ARGS_CODE)
+	tests/bench/ports
 	if [ -d kernels/browser/node_modules ]; then tests/bench/browser; fi
 
 # Each fuzz target for FUZZ_SECONDS; what it finds new goes to build/, never to the corpus.
