@@ -17,7 +17,7 @@
 #define DRAIN_USEC (2 * USEC_PER_SEC)
 #define BLOCK 4096
 
-enum stage { STAGE_HEAD, STAGE_RESOLVE, STAGE_CONNECT, STAGE_ANSWER, STAGE_DRAIN };
+enum stage { STAGE_HEAD, STAGE_RESOLVE, STAGE_CONNECT, STAGE_TUNNEL, STAGE_ANSWER, STAGE_DRAIN };
 
 struct proxy_client {
 	struct list link; /* in proxy.clients */
@@ -29,6 +29,7 @@ struct proxy_client {
 	struct buf head; /* and what came behind it */
 	size_t head_len;
 	struct proxy_request request;
+	enum proxy_rule rule;
 	struct resolve *resolve; /* owned; NULL: none under way */
 	union resolve_address addresses[RESOLVE_MAX];
 	size_t addresses_len, address_at;
@@ -133,7 +134,6 @@ static void try_addresses(struct proxy_client *c);
 /* Hands both connections to the relay. */
 static void pass_on(struct proxy_client *c)
 {
-	static const char hello[] = "HTTP/1.1 200 Connection established\r\n\r\n";
 	struct proxy_request *r = &c->request;
 	size_t more = c->head.len - c->head_len;
 	struct buf first = r->head;
@@ -144,9 +144,7 @@ static void pass_on(struct proxy_client *c)
 	buf_add(&first, c->head.data + c->head_len, more);
 	loop_unwatch(loop_of(c), &c->source);
 	loop_unwatch(loop_of(c), &c->server);
-	if (first.error ||
-		(r->tunnel && send(c->source.fd, hello, strlen(hello),
-				      MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)strlen(hello))) {
+	if (first.error) {
 		close_fd(&c->server.fd);
 		close_fd(&c->source.fd);
 	} else {
@@ -155,6 +153,40 @@ static void pass_on(struct proxy_client *c)
 	}
 	buf_clear(&first);
 	end_client(c);
+}
+
+/* The client was told that the tunnel is there. What it is used for shows in its first bytes. */
+static void look_into_tunnel(struct proxy_client *c)
+{
+	int r = c->rule == PROXY_ANY ? 0
+				     : proxy_request_is_web(c->head.data + c->head_len,
+					       c->head.len - c->head_len);
+
+	if (r == 0) {
+		pass_on(c);
+	} else if (r != -EAGAIN) {
+		proxy_say(c->proxy, "ended CONNECT %s:%u: it carries neither HTTPS nor HTTP",
+			c->request.host, c->request.port);
+		end_client(c);
+	}
+}
+
+static void connected(struct proxy_client *c)
+{
+	static const char hello[] = "HTTP/1.1 200 Connection established\r\n\r\n";
+
+	if (!c->request.tunnel) {
+		pass_on(c);
+		return;
+	}
+	loop_unwatch(loop_of(c), &c->server);
+	if (send(c->source.fd, hello, strlen(hello), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+		(ssize_t)strlen(hello)) {
+		end_client(c);
+		return;
+	}
+	enter_stage(c, STAGE_TUNNEL, HEAD_USEC, EPOLLIN);
+	look_into_tunnel(c);
 }
 
 static void on_server(struct loop_source *source, uint32_t events)
@@ -167,7 +199,7 @@ static void on_server(struct loop_source *source, uint32_t events)
 	if (getsockopt(source->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
 	if (!error) {
-		pass_on(c);
+		connected(c);
 		return;
 	}
 	c->err = -error;
@@ -258,7 +290,8 @@ static void take_request(struct proxy_client *c)
 		refuse(c, status, f.text);
 		return;
 	}
-	if (!proxy_rules_host(c->proxy->rules, r->host, r->port, r->tunnel)) {
+	c->rule = proxy_rules_host(c->proxy->rules, r->host, r->port);
+	if (c->rule == PROXY_REFUSED) {
 		refuse(c, 403, "net_allow does not name this host with this port");
 		return;
 	}
@@ -268,28 +301,39 @@ static void take_request(struct proxy_client *c)
 		refuse(c, 503, "out of memory or threads");
 }
 
-static void read_head(struct proxy_client *c)
+/* False: the client has gone, or there is nothing. */
+static bool read_more(struct proxy_client *c)
 {
-	ssize_t n;
+	ssize_t n = -1;
 
-	if (buf_reserve(&c->head, BLOCK) < 0) {
-		end_client(c);
-		return;
-	}
-	n = recv(c->source.fd, c->head.data + c->head.len, BLOCK, MSG_DONTWAIT);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
+	errno = ENOMEM;
+	if (buf_reserve(&c->head, BLOCK) == 0)
+		n = recv(c->source.fd, c->head.data + c->head.len, BLOCK, MSG_DONTWAIT);
 	if (n <= 0) {
-		end_client(c);
-		return;
+		if (n == 0 || (errno != EAGAIN && errno != EINTR))
+			end_client(c);
+		return false;
 	}
 	c->head.len += (size_t)n;
 	c->head.data[c->head.len] = '\0';
+	return true;
+}
+
+static void read_head(struct proxy_client *c)
+{
+	if (!read_more(c))
+		return;
 	c->head_len = proxy_request_head_len(c->head.data, c->head.len);
 	if (c->head_len && c->head_len <= HEAD_MAX)
 		take_request(c);
 	else if (c->head_len || c->head.len > HEAD_MAX)
 		refuse(c, 431, "the request's head is over 32 KiB");
+}
+
+static void read_tunnel(struct proxy_client *c)
+{
+	if (read_more(c))
+		look_into_tunnel(c);
 }
 
 static void drain(struct proxy_client *c)
@@ -309,6 +353,8 @@ static void on_client(struct loop_source *source, uint32_t events)
 		end_client(c);
 	else if (c->stage == STAGE_HEAD)
 		read_head(c);
+	else if (c->stage == STAGE_TUNNEL)
+		read_tunnel(c);
 	else if (c->stage == STAGE_ANSWER)
 		push_answer(c);
 	else if (c->stage == STAGE_DRAIN)

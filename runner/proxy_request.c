@@ -3,10 +3,13 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
 #include "common/scope.h"
+
+#define METHOD_MAX 16
 
 struct text {
 	const char *at;
@@ -297,6 +300,25 @@ int proxy_request_parse(const char *text, size_t len, struct proxy_request *ret,
 	if (r)
 		proxy_request_clear(ret);
 	return r;
+}
+
+int proxy_request_is_web(const void *data, size_t len)
+{
+	const unsigned char *byte = data;
+	size_t letters = 0;
+
+	if (!len)
+		return -EAGAIN;
+	if (byte[0] == 0x16) {
+		if ((len > 1 && byte[1] != 3) || (len > 2 && byte[2] > 4))
+			return -EPROTO;
+		return len > 2 ? 0 : -EAGAIN;
+	}
+	while (letters < len && byte[letters] >= 'A' && byte[letters] <= 'Z')
+		letters++;
+	if (letters > METHOD_MAX || (letters < len && (!letters || byte[letters] != ' ')))
+		return -EPROTO;
+	return letters < len ? 0 : -EAGAIN;
 }
 
 void proxy_request_clear(struct proxy_request *request)

@@ -25,4 +25,8 @@ size_t proxy_request_head_len(const void *data, size_t len);
  * 501 for methods and schemes that are not carried, 500 when memory ran out. Sources: RFC 9110, RFC
  * 9112. */
 int proxy_request_parse(const char *text, size_t len, struct proxy_request *ret, struct fail *f);
+/* Whether what goes through a tunnel begins as HTTPS (a handshake of TLS, RFC 8446 5.1) or HTTP (a
+ * method) does: 0; -EAGAIN: more is needed; -EPROTO: neither. */
+int proxy_request_is_web(const void *data, size_t len);
+
 void proxy_request_clear(struct proxy_request *request);

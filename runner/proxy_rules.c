@@ -100,7 +100,7 @@ void proxy_rules_free(struct proxy_rules *rules)
 	free(rules);
 }
 
-/* Ports of other protocols, which a request for http: could be made to speak. */
+/* Ports of other protocols, which a request could be made to speak. */
 static bool is_blocked(uint16_t port)
 {
 	static const uint16_t ports[] = {1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42,
@@ -126,17 +126,21 @@ static bool matches(const struct rule *rule, const char *host)
 	       !strcmp(host + host_len - len, rule->name);
 }
 
-bool proxy_rules_host(const struct proxy_rules *rules, const char *host, uint16_t port, bool tunnel)
+enum proxy_rule proxy_rules_host(const struct proxy_rules *rules, const char *host, uint16_t port)
 {
-	bool is_http = tunnel ? port == 80 || port == 443 : !is_blocked(port);
+	enum proxy_rule found = PROXY_REFUSED;
 
 	for (size_t i = 0; i < rules->len; i++) {
 		const struct rule *rule = &rules->rules[i];
 
-		if (matches(rule, host) && (rule->port ? rule->port == port : is_http))
-			return true;
+		if (!matches(rule, host))
+			continue;
+		if (rule->port && rule->port == port)
+			return PROXY_ANY;
+		if (!rule->port && !is_blocked(port))
+			found = PROXY_HTTP;
 	}
-	return false;
+	return found;
 }
 
 bool proxy_rules_names(const struct proxy_rules *rules, const char *host)

@@ -13,11 +13,16 @@ struct proxy_rules;
 int proxy_rules_new(const char *text, struct proxy_rules **ret);
 void proxy_rules_free(struct proxy_rules *rules);
 
-/* Whether a host, in lower case and without a dot at its end, may be asked for. An entry without a
- * port means HTTP: tunnels to 80 and 443, and requests for http: at all ports but those that
- * browsers block, too (Fetch standard, "port blocking"). */
-bool proxy_rules_host(
-	const struct proxy_rules *rules, const char *host, uint16_t port, bool tunnel);
+enum proxy_rule {
+	PROXY_REFUSED,
+	PROXY_HTTP, /* HTTP and HTTPS only */
+	PROXY_ANY, /* any protocol: the port was named */
+};
+
+/* What a host, in lower case and without a dot at its end, may be asked for. An entry without a port
+ * means all of them but those that browsers block, too, as other protocols' own (Fetch standard,
+ * "port blocking"). */
+enum proxy_rule proxy_rules_host(const struct proxy_rules *rules, const char *host, uint16_t port);
 
 /* Whether an address that a name stands for may be connected to: one of the public internet that is
  * not this machine's, or one that net_allow names itself ("localhost" names 127.0.0.1 and ::1). */

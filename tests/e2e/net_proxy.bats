@@ -40,19 +40,36 @@ answers() {
 	eq "$(inside "python3 -c 'import urllib.request; print(urllib.request.urlopen(\"http://127.0.0.1:$PORT/p\").read().decode(), end=\"\")'")" "GET /p 127.0.0.1:$PORT "
 }
 
-@test "HTTPS goes through a tunnel, to a port that is named" {
+@test "HTTPS goes through a tunnel" {
 	need openssl
 	openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 2 -subj /CN=localhost 2>/dev/null
 	cat key cert >pem
 	start sh -c 'exec python3 "$@" >port' sh "$TEST_LIB/tcp.py" tls 0 pem
 	wait_for test -s port
 	PORT=$(cat port)
-	mount_proxy "localhost=$PORT"
-	eq "$(inside "curl -sSk https://localhost:$PORT/a")" "GET /a localhost:$PORT "
-	umount_sandbox
 	mount_proxy localhost
-	refute inside "curl -sSk https://localhost:$PORT/a"
-	logged "refused CONNECT localhost:$PORT: net_allow"
+	eq "$(inside "curl -sSk https://localhost:$PORT/a")" "GET /a localhost:$PORT "
+	eq "$(inside "curl -sSk https://localhost:$PORT/big | wc -c")" 33554432
+}
+
+@test "a tunnel carries HTTPS and HTTP only, unless its port is named" {
+	host_server echo
+	cat >tunnel.py <<-'END'
+		import socket, sys
+		c = socket.create_connection(("127.0.0.1", 3128))
+		c.sendall(b"CONNECT 127.0.0.1:%s HTTP/1.1\r\n\r\n" % sys.argv[1].encode())
+		print(c.recv(100).split()[1].decode())
+		c.sendall(sys.argv[2].encode())
+		print(c.recv(100))
+	END
+	mount_proxy 127.0.0.1
+	cp tunnel.py "$D/files/work/"
+	eq "$(inside "python3 /work/tunnel.py $PORT 'SSH-2.0-x'")" $'200\nb\'\''
+	logged "ended CONNECT 127[.]0[.]0[.]1:$PORT: it carries neither HTTPS nor HTTP"
+	eq "$(inside "python3 /work/tunnel.py $PORT 'GET / HTTP'")" $'200\nb\'GET / HTTP\''
+	umount_sandbox
+	mount_proxy "127.0.0.1=$PORT"
+	eq "$(inside "python3 /work/tunnel.py $PORT 'SSH-2.0-x'")" $'200\nb\'SSH-2.0-x\''
 }
 
 @test "nobody else is: hosts, ports, addresses" {
@@ -62,7 +79,7 @@ answers() {
 		http://[::1]:$PORT/ http://example.org/ http://127.0.0.1:25/ http://127.0.0.1:6667/; do
 		eq "$(inside "curl -sS -g --noproxy '' -x http://127.0.0.1:3128 -o /dev/null -w '%{http_code}' '$url'")" 403 "$url"
 	done
-	for host in example.com:443 127.0.0.1:25 127.0.0.1:$PORT; do
+	for host in example.com:443 127.0.0.1:25 127.0.0.1:6667; do
 		eq "$(inside "curl -sS --noproxy '' -x http://127.0.0.1:3128 -o /dev/null -w '%{http_connect}' https://$host/ || true" 2>/dev/null)" 403 "$host"
 	done
 	logged 'refused http://example[.]com:80: net_allow does not name'

@@ -37,5 +37,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!status && len)
 		check(&r);
 	proxy_request_clear(&r);
+	proxy_request_is_web(data, size);
 	return 0;
 }

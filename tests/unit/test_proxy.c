@@ -111,6 +111,23 @@ static void test_head_len(void **state)
 	assert_int_equal(proxy_request_head_len("", 0), 0);
 }
 
+static void test_web(void **state)
+{
+	(void)state;
+	assert_int_equal(proxy_request_is_web("\x16\x03\x01\x02", 4), 0);
+	assert_int_equal(proxy_request_is_web("\x16\x03", 2), -EAGAIN);
+	assert_int_equal(proxy_request_is_web("\x16\x02\x01", 3), -EPROTO);
+	assert_int_equal(proxy_request_is_web("\x16\x03\x09", 3), -EPROTO);
+	assert_int_equal(proxy_request_is_web("", 0), -EAGAIN);
+	assert_int_equal(proxy_request_is_web("GE", 2), -EAGAIN);
+	assert_int_equal(proxy_request_is_web("GET /", 5), 0);
+	assert_int_equal(proxy_request_is_web("SSH-2.0", 7), -EPROTO);
+	assert_int_equal(proxy_request_is_web("EHLO\r\n", 6), -EPROTO);
+	assert_int_equal(proxy_request_is_web(" GET", 4), -EPROTO);
+	assert_int_equal(proxy_request_is_web("\0\0\0\x08", 4), -EPROTO);
+	assert_int_equal(proxy_request_is_web("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 26), -EPROTO);
+}
+
 static void test_hosts(void **state)
 {
 	struct proxy_rules *rules;
@@ -118,25 +135,22 @@ static void test_hosts(void **state)
 	(void)state;
 	assert_int_equal(
 		proxy_rules_new("One.org:*.two.org:.three.org:four.org=8443:10.0.0.5", &rules), 0);
-	assert_true(proxy_rules_host(rules, "one.org", 443, true));
-	assert_true(proxy_rules_host(rules, "one.org", 80, true));
-	assert_true(proxy_rules_host(rules, "one.org", 8080, false));
-	assert_false(proxy_rules_host(rules, "one.org", 8080, true));
-	assert_false(proxy_rules_host(rules, "one.org", 25, true));
-	assert_false(proxy_rules_host(rules, "one.org", 25, false));
-	assert_false(proxy_rules_host(rules, "www.one.org", 443, true));
-	assert_false(proxy_rules_host(rules, "xone.org", 443, true));
-	assert_true(proxy_rules_host(rules, "a.b.two.org", 443, true));
-	assert_false(proxy_rules_host(rules, "two.org", 443, true));
-	assert_false(proxy_rules_host(rules, "xtwo.org", 443, true));
-	assert_false(proxy_rules_host(rules, ".two.org", 443, true));
-	assert_true(proxy_rules_host(rules, "a.three.org", 443, true));
-	assert_true(proxy_rules_host(rules, "four.org", 8443, true));
-	assert_false(proxy_rules_host(rules, "four.org", 443, true));
-	assert_true(proxy_rules_host(rules, "10.0.0.5", 80, false));
+	assert_int_equal(proxy_rules_host(rules, "one.org", 443), PROXY_HTTP);
+	assert_int_equal(proxy_rules_host(rules, "one.org", 8080), PROXY_HTTP);
+	assert_int_equal(proxy_rules_host(rules, "one.org", 25), PROXY_REFUSED);
+	assert_int_equal(proxy_rules_host(rules, "www.one.org", 443), PROXY_REFUSED);
+	assert_int_equal(proxy_rules_host(rules, "xone.org", 443), PROXY_REFUSED);
+	assert_int_equal(proxy_rules_host(rules, "a.b.two.org", 443), PROXY_HTTP);
+	assert_int_equal(proxy_rules_host(rules, "two.org", 443), PROXY_REFUSED);
+	assert_int_equal(proxy_rules_host(rules, "xtwo.org", 443), PROXY_REFUSED);
+	assert_int_equal(proxy_rules_host(rules, ".two.org", 443), PROXY_REFUSED);
+	assert_int_equal(proxy_rules_host(rules, "a.three.org", 443), PROXY_HTTP);
+	assert_int_equal(proxy_rules_host(rules, "four.org", 8443), PROXY_ANY);
+	assert_int_equal(proxy_rules_host(rules, "four.org", 443), PROXY_REFUSED);
+	assert_int_equal(proxy_rules_host(rules, "10.0.0.5", 80), PROXY_HTTP);
 	proxy_rules_free(rules);
 	assert_int_equal(proxy_rules_new(NULL, &rules), 0);
-	assert_false(proxy_rules_host(rules, "one.org", 443, true));
+	assert_int_equal(proxy_rules_host(rules, "one.org", 443), PROXY_REFUSED);
 	proxy_rules_free(rules);
 }
 
@@ -213,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_bad_requests),
 		cmocka_unit_test(test_head_len),
+		cmocka_unit_test(test_web),
 		cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_bad_hosts),
 		cmocka_unit_test(test_addresses),
