@@ -31,9 +31,12 @@ static int refuse(struct fail *f, int status, const char *words)
 
 static bool is_token(const struct text *t)
 {
-	for (size_t i = 0; i < t->len; i++)
-		if (!isalnum((unsigned char)t->at[i]) && !memchr("!#$%&'*+-.^_`|~", t->at[i], 15))
+	for (size_t i = 0; i < t->len; i++) {
+		char c = t->at[i];
+
+		if (!isalnum((unsigned char)c) && (!c || !strchr("!#$%&'*+-.^_`|~", c)))
 			return false;
+	}
 	return t->len;
 }
 

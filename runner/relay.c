@@ -218,6 +218,7 @@ bool relay_has_room(struct relay *relay)
 
 int relay_accept(struct relay *relay, int listener_fd)
 {
+	// cppcheck-suppress nullPointer
 	auto_close int fd = accept4(listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0)
