@@ -40,6 +40,8 @@ struct init {
 	bool orphan_reaped; /* some tree may have become empty */
 	uint64_t scanned_usec;
 	bool blocked; /* the link took no more events */
+	int vigil_fd; /* timer of vigil.c */
+	volatile pid_t starting; /* a process that is not its program yet, init waits for it */
 };
 
 /* spawn.c */
@@ -66,6 +68,13 @@ struct exec_plan {
 
 /* Runs in the vfork child, returns only on failure, with plan->err, step and path. */
 void exec_child(struct exec_plan *plan);
+
+/* vigil.c */
+
+/* Starts the watching thread, which has the privileges and the filter that init has by then. */
+int vigil_start(struct init *init);
+/* While on, a new process that a command stops goes on nevertheless. */
+void vigil_set(const struct init *init, bool on);
 
 /* tree.c */
 

@@ -253,7 +253,7 @@ static int drop_caps(const struct init *init)
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
 }
 
-static int harden(const struct init *init)
+static int harden(struct init *init)
 {
 	int err = drop_caps(init);
 
@@ -262,7 +262,8 @@ static int harden(const struct init *init)
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 		prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -errno;
-	return install_filters(init);
+	err = install_filters(init);
+	return err < 0 ? err : vigil_start(init);
 }
 
 static int prepare(struct init *init)

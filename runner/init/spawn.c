@@ -140,8 +140,12 @@ static int start(struct exec_plan *plan, struct spawn *s)
 {
 	static char stack[64 * 1024] __attribute__((aligned(64)));
 
-	pid_t pid =
-		clone(child_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, plan);
+	vigil_set(plan->init, true);
+	pid_t pid = clone(child_main, stack + sizeof(stack),
+		CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID | SIGCHLD, plan,
+		&plan->init->starting);
+	plan->init->starting = 0;
+	vigil_set(plan->init, false);
 	if (pid < 0) {
 		plan->step = "creating a process";
 		return -errno;
