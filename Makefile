@@ -210,6 +210,6 @@ help:
 clean:
 	rm -rf build
 
--include $(shell find $(B) -type f -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -path build/rootfs -prune -o -type f -name '*.d' -print 2>/dev/null)
 
 .PHONY: all clean demo deps deps-debian deps-servers drivers help install uninstall

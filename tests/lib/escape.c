@@ -72,6 +72,11 @@ static long escape_mount_tmpfs(void)
 	return mount("none", "/tmp", "tmpfs", 0, NULL);
 }
 
+static long escape_mount_overlay(void)
+{
+	return mount("none", "/tmp", "overlay", 0, "lowerdir=/:/usr");
+}
+
 static long escape_remount_root(void)
 {
 	return mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND, NULL);
@@ -367,6 +372,7 @@ static const struct escape escapes[] = {
 	ESCAPE(clone_user),
 	ESCAPE(clone3),
 	ESCAPE(mount_tmpfs),
+	ESCAPE(mount_overlay),
 	ESCAPE(remount_root),
 	ESCAPE(umount_proc),
 	ESCAPE(fsopen),

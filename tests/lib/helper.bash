@@ -43,6 +43,7 @@ ended_pid() { ! kill -0 "$1" 2>/dev/null; }
 fsop() { "$HELPERS/fsop" "$@"; }
 as_single() { [[ $TEST_USER == single ]]; }
 as_root() { [[ $TEST_USER == root ]]; }
+in_rootfs() { [[ -n ${TEST_ROOTFS:-} ]]; }
 
 # need CMD...: skips the test when the machine lacks a program.
 need() {
@@ -65,9 +66,10 @@ make_dirs() {
 	cd "$T" || return 1
 }
 
-# mount_sandbox [-o OPTIONS]...: at $D. Without network unless given: quicker and closed.
+# mount_sandbox [-o OPTIONS]...: at $D. Without network unless given: quicker and closed. In the
+# tests of a tree of its own, over that tree.
 mount_sandbox() {
-	"$SANDPIT" mount -o net=none "$@" "$D" 3>&-
+	"$SANDPIT" mount -o net=none ${TEST_ROOTFS:+-o rootfs="$TEST_ROOTFS"} "$@" "$D" 3>&-
 }
 
 umount_sandbox() {
