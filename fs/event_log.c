@@ -11,6 +11,7 @@
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/scope.h"
+#include "common/visible.h"
 
 #define SIZE_MAX_BYTES (8 * 1024 * 1024)
 #define SIZE_KEPT_BYTES (1024 * 1024) /* of the newest lines, when the file has grown too long */
@@ -80,16 +81,6 @@ static void shorten(struct event_log *log)
 	log->size = (uint64_t)(data + n - line - 1);
 }
 
-static void add_escaped(struct buf *to, const char *text)
-{
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-		if (*p < 0x20 || *p == 0x7f)
-			buf_printf(to, "\\x%02x", *p);
-		else
-			buf_add_char(to, (char)*p);
-	}
-}
-
 void event_log_add(struct event_log *log, const char *format, va_list args)
 {
 	struct buf line auto_buf = {0};
@@ -99,7 +90,7 @@ void event_log_add(struct event_log *log, const char *format, va_list args)
 	vsnprintf(text, sizeof(text), format, args);
 	clock_iso(clock_wall_usec(), iso);
 	buf_printf(&line, "%s ", iso);
-	add_escaped(&line, text);
+	visible_add(&line, text);
 	buf_add_char(&line, '\n');
 	n = write(log->fd, buf_text(&line), line.len);
 	if (n > 0)

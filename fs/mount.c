@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/visible.h"
 #include "fs/event_log.h"
 
 void mount_log(struct mount *m, const char *format, ...)
@@ -22,8 +23,10 @@ int mount_failed(struct mount *m, const char *path, int err, const struct fail *
 	struct buf line = {0};
 	const char *name = strerrorname_np(-err);
 
-	buf_printf(&line, "%s: %s (%s)", path, f && *f->text ? f->text : strerror(-err),
-		name ? name : "error");
+	visible_add(&line, path);
+	buf_add_str(&line, ": ");
+	visible_add(&line, f && *f->text ? f->text : strerror(-err));
+	buf_printf(&line, " (%s)", name ? name : "error");
 	free(m->error);
 	m->error = buf_take(&line);
 	m->error_usec = clock_wall_usec();

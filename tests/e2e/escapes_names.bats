@@ -86,6 +86,8 @@ leads_nowhere() {
 
 @test "10-11 a planted link in place of a mount point is refused or remade at the next start" {
 	for name in dev proc sys tmp usr etc mnt opt; do
+		# Moving it would be a copy of all of it.
+		[[ $name != usr ]] || ! in_rootfs || continue
 		request "rmdir /$name 2>/dev/null; mv /$name /x-$name 2>/dev/null; ln -sfn $T/victim /$name; ln -sfn ../../../../../../../..$T/victim /r-$name; ln -sfn /oldroot$T/victim /o-$name"
 	done
 	umount_sandbox
