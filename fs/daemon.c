@@ -106,6 +106,9 @@ static int start_sandbox(struct mount *m, struct fail *f)
 			.open_files = c->nofile},
 	};
 	m->net = net_names[config.net];
+	if (config.net == SANDBOX_NET_HOST && !sandbox_net_scopes_sockets())
+		mount_log(m, "net=host: commands reach the host's abstract sockets, too, for the "
+			     "kernel lacks Landlock's scopes (Linux 6.12)");
 	return sandbox_start(&config, &m->sandbox, f);
 }
 

@@ -17,6 +17,7 @@
 struct init_setup {
 	uint32_t uid; /* the id inside that init takes; 0: it stays root */
 	uint32_t filter_len[INIT_FILTERS];
+	uint32_t scope_sockets; /* the network is the host's, its abstract sockets are not */
 	uint32_t net_wait_msec; /* the first command waits so long for a route to the outside */
 	struct sandbox_limits limits; /* of every process; memory_bytes only without a cgroup */
 };

@@ -18,6 +18,9 @@ const char *sandbox_net_program(void);
 /* What to do about an errno of opening /dev/net/tun. */
 const char *sandbox_net_tun_advice(int error);
 
+/* Whether the kernel can keep the host's abstract sockets from commands that share its network. */
+bool sandbox_net_scopes_sockets(void);
+
 struct sandbox_limits {
 	uint64_t memory_bytes; /* of the whole sandbox; 0: no limit */
 	uint64_t pids;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/landlock.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -68,6 +69,11 @@ const char *sandbox_net_tun_advice(int error)
 bool sandbox_net_user_possible(void)
 {
 	return sandbox_net_program() && access("/dev/net/tun", R_OK | W_OK) == 0;
+}
+
+bool sandbox_net_scopes_sockets(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 6;
 }
 
 static _Noreturn void execute(const struct program *p, const struct sandbox *s)

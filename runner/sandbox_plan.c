@@ -233,6 +233,7 @@ static int make_setup(struct sandbox_plan *plan, struct fail *f)
 {
 	struct init_setup setup = {
 		.uid = plan->ids.single ? 0 : IDMAP_LEN - 1,
+		.scope_sockets = plan->config->net == SANDBOX_NET_HOST,
 		.net_wait_msec = plan->config->net == SANDBOX_NET_USER ? NET_WAIT_MSEC : 0,
 		.limits = init_limits(plan),
 	};

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/scope.h"
 
 /* Docker's set less MKNOD, NET_RAW, AUDIT_WRITE and SYS_CHROOT: what commands of uid 0 have. */
 #define COMMAND_CAPS 0x800005fbULL
@@ -253,6 +254,24 @@ static int drop_caps(const struct init *init)
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
 }
 
+/* Landlock, ABI 6 (Linux 6.12; userspace-api/landlock.rst). Older kernels cannot, and the daemon's
+ * log says so. */
+static int scope_sockets(const struct init *init)
+{
+	const struct {
+		uint64_t handled_access_fs, handled_access_net, scoped;
+	} rules = {.scoped = 1}; /* LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET */
+
+	if (!init->setup.scope_sockets)
+		return 0;
+	auto_close int fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
+	if (fd < 0)
+		return errno == ENOSYS || errno == EOPNOTSUPP || errno == E2BIG || errno == EINVAL
+			       ? 0
+			       : -errno;
+	return syscall(SYS_landlock_restrict_self, fd, 0) < 0 ? -errno : 0;
+}
+
 static int harden(struct init *init)
 {
 	int err = drop_caps(init);
@@ -262,7 +281,9 @@ static int harden(struct init *init)
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 		prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -errno;
-	err = install_filters(init);
+	err = scope_sockets(init);
+	if (err == 0)
+		err = install_filters(init);
 	return err < 0 ? err : vigil_start(init);
 }
 

@@ -308,7 +308,7 @@ static void storm(char **arg)
 		if (fork() == 0)
 			setsid();
 		else
-			usleep(300);
+			usleep(2000);
 	}
 }
 

@@ -354,6 +354,61 @@ static long escape_dumpable_core(void)
 	return setrlimit(RLIMIT_CORE, &limit);
 }
 
+static long escape_kcmp(void)
+{
+	return syscall(SYS_kcmp, getpid(), getpid(), 0, 0, 1);
+}
+
+static long escape_mbind(void)
+{
+	return syscall(SYS_mbind, 0, 0, 0, NULL, 0, 0);
+}
+
+static long escape_move_pages(void)
+{
+	return syscall(SYS_move_pages, 0, 0, NULL, NULL, NULL, 0);
+}
+
+static long escape_migrate_pages(void)
+{
+	return syscall(SYS_migrate_pages, 0, 0, NULL, NULL);
+}
+
+static long escape_process_madvise(void)
+{
+	return syscall(SYS_process_madvise, -1, NULL, 0, 0, 0);
+}
+
+static long escape_lookup_dcookie(void)
+{
+	return syscall(SYS_lookup_dcookie, 0, NULL, 0);
+}
+
+static long escape_adjtimex(void)
+{
+	char timex[256] = {1};
+
+	return syscall(SYS_adjtimex, timex);
+}
+
+static long escape_fanotify(void)
+{
+	return syscall(SYS_fanotify_init, 0, 0);
+}
+
+/* The numbers of the x32 kind, which have a bit of their own. */
+static long escape_x32(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(syscall(0x40000000 + SYS_getpid) > 0 ? 0 : 1);
+	waitpid(pid, &status, 0);
+	errno = WIFSIGNALED(status) ? EPERM : ENOSYS;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
 struct escape {
 	const char *name;
 	long (*call)(void);
@@ -402,6 +457,15 @@ static const struct escape escapes[] = {
 	ESCAPE(pidfd_getfd),
 	ESCAPE(vm_readv_init),
 	ESCAPE(prlimit_init),
+	ESCAPE(kcmp),
+	ESCAPE(mbind),
+	ESCAPE(move_pages),
+	ESCAPE(migrate_pages),
+	ESCAPE(process_madvise),
+	ESCAPE(lookup_dcookie),
+	ESCAPE(adjtimex),
+	ESCAPE(fanotify),
+	ESCAPE(x32),
 	ESCAPE(fifo_class),
 	ESCAPE(nice),
 	ESCAPE(reboot),
