@@ -36,7 +36,7 @@ const struct config_key config_keys[] = {
 		"disk space that files/ may take"},
 	{"fsize", CONFIG_BYTES, AT(fsize), "0", NULL, 4096, SIZE_LIMIT, "no limit",
 		"size of a single file that a command writes"},
-	{"nofile", CONFIG_COUNT, AT(nofile), "0", NULL, 16, 1048576, "as the daemon has",
+	{"nofile", CONFIG_COUNT, AT(nofile), "0", NULL, 16, 1048576, "7/8 of what the daemon has",
 		"open files of a process"},
 	{"output_bytes", CONFIG_BYTES, AT(output_bytes), "64M", NULL, 4096, SIZE_LIMIT, NULL,
 		"bytes kept of each output stream of a run"},

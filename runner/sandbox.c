@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -50,13 +51,40 @@ static int explain_no_namespace(struct fail *f, int err)
 		"unshare, docker's --security-opt seccomp=unconfined)");
 }
 
+/* What the kernel counts for the mounting user outside as well: a new user namespace remembers the
+ * limits of its maker as those of all who live in it (user_namespaces(7) names them; kernel
+ * source, create_user_ns()). */
+static const int shared_limits[] = {RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE, RLIMIT_MEMLOCK};
+
+/* Makes the limits half of what they are, so that the sandbox cannot use up what its user has. */
+static void halve_limits(struct rlimit *ret_before)
+{
+	for (size_t i = 0; i < ARRAY_LEN(shared_limits); i++) {
+		getrlimit(shared_limits[i], &ret_before[i]);
+		struct rlimit half = ret_before[i];
+		if (half.rlim_cur != RLIM_INFINITY)
+			half.rlim_cur /= 2;
+		setrlimit(shared_limits[i], &half);
+	}
+}
+
+static void restore_limits(const struct rlimit *before)
+{
+	for (size_t i = 0; i < ARRAY_LEN(shared_limits); i++)
+		setrlimit(shared_limits[i], &before[i]);
+}
+
 static int clone_child(struct sandbox *s, struct sandbox_plan *plan, struct fail *f)
 {
 	unsigned long flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | SIGCHLD;
 
 	if (plan->config->net != SANDBOX_NET_HOST)
 		flags |= CLONE_NEWNET;
+	struct rlimit before[ARRAY_LEN(shared_limits)] = {0};
+	halve_limits(before);
 	pid_t pid = (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
+	if (pid)
+		restore_limits(before);
 	if (pid < 0)
 		return explain_no_namespace(f, -errno);
 	if (pid == 0)

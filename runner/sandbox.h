@@ -27,7 +27,7 @@ struct sandbox_limits {
 	double cpus;
 	uint64_t disk_bytes;
 	uint64_t file_bytes; /* RLIMIT_FSIZE; 0: no limit */
-	uint64_t open_files; /* RLIMIT_NOFILE; 0: what the daemon has */
+	uint64_t open_files; /* RLIMIT_NOFILE; 0: 7/8 of what the daemon has */
 };
 
 struct sandbox_config {

@@ -101,7 +101,7 @@ static int mount_all(struct sandbox_plan *plan, int root_dir_fd, int stage_fd, i
 	if (err == 0)
 		err = sandbox_tree_clone(root_fd, ret_tree, f);
 	if (err == 0)
-		err = sandbox_dev_mount_proc(root_fd, !plan->ids.root, ret_proc, f);
+		err = sandbox_dev_mount_proc(root_fd, ret_proc, f);
 	if (err == 0)
 		err = sandbox_dev_mount_dev(root_fd, plan, f);
 	return err < 0 ? err : sandbox_tree_enter(root_fd, f);

@@ -106,17 +106,15 @@ static void write_sysctl(int proc_fd, const char *name, const char *value)
 		return;
 }
 
-static void set_sysctls(int proc_fd, bool quota_inotify)
+static void set_sysctls(int proc_fd)
 {
 	write_sysctl(proc_fd, "max_user_namespaces", "0");
-	if (!quota_inotify)
-		return;
-	/* These count against the user's own limits outside. */
+	/* These count against the mounting user's own limits outside, root's as well. */
 	write_sysctl(proc_fd, "max_inotify_instances", "64");
 	write_sysctl(proc_fd, "max_inotify_watches", "32768");
 }
 
-int sandbox_dev_mount_proc(int root_fd, bool quota_inotify, int *ret_proc, struct fail *f)
+int sandbox_dev_mount_proc(int root_fd, int *ret_proc, struct fail *f)
 {
 	static const char *const options[] = {"source", "proc", NULL};
 	auto_close int mount_fd = -1;
@@ -139,7 +137,7 @@ int sandbox_dev_mount_proc(int root_fd, bool quota_inotify, int *ret_proc, struc
 	err = attach(mount_fd, point_fd, ".");
 	if (err < 0)
 		return fail_errno(f, err, "attaching /proc");
-	set_sysctls(mount_fd, quota_inotify);
+	set_sysctls(mount_fd);
 	err = mask_proc(mount_fd, f);
 	if (err < 0)
 		return err;

@@ -115,7 +115,7 @@ int sandbox_tree_new_fs(
 int sandbox_tree_openat2(int dir_fd, const char *path, int flags, uint64_t resolve);
 
 /* sandbox_dev.c: /proc and /dev. */
-int sandbox_dev_mount_proc(int root_fd, bool quota_inotify, int *ret_proc, struct fail *f);
+int sandbox_dev_mount_proc(int root_fd, int *ret_proc, struct fail *f);
 int sandbox_dev_mount_dev(int root_fd, const struct sandbox_plan *plan, struct fail *f);
 
 /* sandbox_etc.c: what lies in a new root. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -215,12 +216,25 @@ static int make_image(struct sandbox_plan *plan, struct fail *f)
 	return err < 0 ? fail_errno(f, err, "writing init to memory") : 0;
 }
 
+/* The kernel counts the descriptors that are on their way through sockets for a user, and the limit
+ * of open files bounds them. Commands have a lower one than the daemon, so that it can still send
+ * some to init when they have sent all that they may. */
+static uint64_t fewer_files(void)
+{
+	struct rlimit limit = {.rlim_max = 1024};
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	return limit.rlim_max == RLIM_INFINITY ? 1048576 : limit.rlim_max - limit.rlim_max / 8;
+}
+
 static struct sandbox_limits init_limits(const struct sandbox_plan *plan)
 {
 	struct sandbox_limits l = plan->config->limits;
 
 	if (!l.pids)
 		l.pids = SANDBOX_DEFAULT_PIDS;
+	if (!l.open_files)
+		l.open_files = fewer_files();
 	if (cgroup_limits_memory(plan->cgroup))
 		l.memory_bytes = 0;
 	/* The disk's guard comes too late for one call that allocates a huge file. */
