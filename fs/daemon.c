@@ -24,6 +24,8 @@
 #include "fs/parked.h"
 #include "fs/scratch.h"
 #include "fs/session.h"
+#include "fs/skeleton_job.h"
+#include "fs/state_dir.h"
 #include "fs/synth_ops.h"
 #include "kernels/browser/browser.h"
 #include "kernels/context.h"
@@ -86,16 +88,19 @@ static enum sandbox_net net_of(const struct config *c)
 static int start_sandbox(struct mount *m, struct fail *f)
 {
 	const struct config *c = m->config;
-	char *drivers auto_free = NULL;
+	char *drivers auto_free = NULL, *skeleton auto_free = NULL;
 	int r = drivers_find(&drivers);
 
 	if (r < 0)
 		return fail_errno(f, r, "looking for the drivers");
+	/* Without a place for it nothing can be installed, and all else works. */
+	state_dir_default(".skeleton", &skeleton, NULL);
 	const struct sandbox_config config = {
 		.drivers = drivers,
 		.name = m->name,
 		.state_path = m->state_path,
 		.state_fd = m->state_fd,
+		.skeleton_path = skeleton,
 		.rootfs = c->rootfs,
 		.net = net_of(c),
 		.limits = {.memory_bytes = c->memory,
@@ -344,6 +349,7 @@ static int start(struct mount *m, bool foreground, struct signals *signals, stru
 static void stop(struct mount *m, struct signals *signals)
 {
 	parked_reply_all(m, -ENOTCONN);
+	skeleton_job_stop(m->skeleton);
 	checkpoint_jobs_stop(m->checkpoints);
 	checkpoint_view_free(m->view);
 	checkpoint_jobs_free(m->checkpoints);
@@ -435,6 +441,7 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 				"warning: cpus=%g has no effect: no control group can be made here, "
 				"see sandpit check",
 				m.config->cpus);
+		skeleton_job_start(&m, &m.skeleton);
 		options->ready(options->ready_arg);
 		r = loop_run(m.loop, m.config->threads ? (unsigned)m.config->threads : 16);
 		mount_log(&m, "unmounted");

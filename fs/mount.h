@@ -49,6 +49,7 @@ struct mount {
 	int trees_fd; /* where those are, each by its archive's hash */
 	struct checkpoint_jobs *checkpoints;
 	struct checkpoint_view *view; /* what is stored of the project */
+	struct skeleton_job *skeleton; /* NULL: not needed */
 	struct event_log *log;
 	struct agent *agent;
 	struct fuse_session *session;

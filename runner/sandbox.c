@@ -239,6 +239,8 @@ static int start_with(struct sandbox *s, const struct sandbox_config *config, st
 	plan.cgroup = s->cgroup;
 	err = sandbox_plan_make(&plan, f);
 	if (err == 0)
+		sandbox_skeleton_choose(&s->skeleton, &plan);
+	if (err == 0)
 		err = clone_child(s, &plan, f);
 	if (err == 0)
 		err = bring_up(s, &plan, f);
@@ -254,6 +256,8 @@ static struct sandbox *new_sandbox(void)
 	if (s)
 		s->pid_fd = s->link_fd = s->tree_fd = s->proc_fd = s->user_ns_fd = s->net_ns_fd =
 			s->net_fd = -1;
+	if (s)
+		s->skeleton.base_fd = s->skeleton.fd = -1;
 	return s;
 }
 
@@ -346,6 +350,7 @@ void sandbox_free(struct sandbox *s)
 	close_fd(&s->net_ns_fd);
 	sandbox_limit_clear(s);
 	cgroup_free(s->cgroup);
+	sandbox_skeleton_clear(&s->skeleton);
 	free(s);
 }
 

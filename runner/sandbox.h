@@ -2,6 +2,7 @@
 // start and kill processes. Knows nothing of runs, kernels or FUSE.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +37,8 @@ struct sandbox_config {
 	int state_fd; /* borrowed; the state directory, locked, mode 0700 */
 	const char *drivers; /* borrowed; a host directory that is let in, read-only, at
 				/opt/sandpit; NULL: none */
+	const char *skeleton_path; /* borrowed; a directory of the user's for what sandboxes share:
+				      see sandbox_skeleton_complete(); NULL: none */
 	const char *rootfs; /* borrowed; NULL: the host's own system directories */
 	enum sandbox_net net;
 	struct sandbox_limits limits;
@@ -76,6 +79,14 @@ int sandbox_listen(const struct sandbox *s, uint16_t port);
 
 /* Kills everything in it, waits for init, releases all. NULL is allowed. */
 void sandbox_free(struct sandbox *s);
+
+/* Whether the next sandbox of this user finds the directories of /usr and the like ready to take new
+ * files. */
+bool sandbox_skeleton_is_whole(const struct sandbox *s);
+
+/* Makes them ready; slow, so in a thread of its own, whose priority it lowers. 0, -ECANCELED once
+ * cancelled is set, or -errno. */
+int sandbox_skeleton_complete(const struct sandbox *s, const atomic_bool *cancelled);
 
 /* All borrowed from the sandbox, open until sandbox_free(). */
 int sandbox_tree_fd(const struct sandbox *s); /* O_PATH: recursive clone of the tree without

@@ -24,6 +24,7 @@ struct sandbox_layer {
 	const char *name; /* of the layer's directories, layers/NAME.up and .wk */
 	bool others; /* what others may not read on the host stays closed to the sandbox's root */
 	int lower_fd; /* root: a detached mount with ids mapped; -1: the path is used */
+	int skeleton_fd; /* opened by the child: the middle layer of sandbox_skeleton.c; -1: none */
 	int host_fd, upper_fd, work_fd; /* opened by the child, while it has the daemon's ids */
 	bool plain; /* no overlay: mounted as it is, read-only, without directories of its own */
 };
@@ -38,6 +39,7 @@ struct sandbox_plan {
 	struct sandbox_layer layers[SANDBOX_LAYERS_MAX];
 	size_t layers_len;
 	char host_name[65];
+	char skeleton_name[32]; /* below the configured skeleton_path; "": none */
 	int image_fd; /* owned; init's program, sealed */
 	int setup_fd; /* owned; struct init_setup and the filters */
 	int link_fds[2]; /* owned; the daemon's end and init's */
@@ -52,7 +54,18 @@ struct sandbox_report {
 	struct fail why; /* SANDBOX_CHILD_FAILED */
 };
 
+/* The middle layers of one state of the host. */
+struct sandbox_skeleton {
+	int base_fd; /* owned; where all of this user lie; -1: there are none */
+	int fd; /* owned; the one in use, locked */
+	bool whole; /* it has all directories */
+	uint64_t key;
+	struct sandbox_layer layers[SANDBOX_LAYERS_MAX]; /* host and name only */
+	size_t layers_len;
+};
+
 struct sandbox {
+	struct sandbox_skeleton skeleton;
 	pid_t pid; /* init; 0 once reaped */
 	int pid_fd; /* owned, like all descriptors here */
 	int link_fd;
@@ -90,6 +103,13 @@ void sandbox_plan_clear(struct sandbox_plan *plan);
 
 /* Once the user namespace has its maps: as root, the lower layers with mapped ids. */
 int sandbox_plan_map_layers(struct sandbox_plan *plan, int user_ns_fd, struct fail *f);
+
+/* sandbox_skeleton.c */
+
+/* Gives the plan's layers their middle layers, where the user needs some; without, if they cannot be
+ * made, nothing can be added to the host's directories. */
+void sandbox_skeleton_choose(struct sandbox_skeleton *k, struct sandbox_plan *plan);
+void sandbox_skeleton_clear(struct sandbox_skeleton *k);
 
 /* sandbox_child.c: all that happens in the cloned child; never returns. */
 _Noreturn void sandbox_child_main(struct sandbox_plan *plan);

@@ -61,6 +61,7 @@ static struct sandbox_layer *add_layer(
 		.name = name,
 		.lower_fd = -1,
 		.host_fd = -1,
+		.skeleton_fd = -1,
 		.upper_fd = -1,
 		.work_fd = -1,
 	};

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,19 @@ static int attach(int mount_fd, int target_fd, struct fail *f)
 	return 0;
 }
 
+/* By its path: a descriptor from outside of the new mount namespace is no layer. */
+static int open_skeleton(const struct sandbox_plan *plan, struct sandbox_layer *l, struct fail *f)
+{
+	char path[PATH_MAX];
+
+	if (!plan->skeleton_name[0])
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s/%s", plan->config->skeleton_path, plan->skeleton_name,
+		l->name);
+	l->skeleton_fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return l->skeleton_fd < 0 ? fail_errno(f, -errno, "opening %s", path) : 0;
+}
+
 int sandbox_tree_open(struct sandbox_plan *plan, int *ret_root, int *ret_stage, struct fail *f)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -99,6 +113,9 @@ int sandbox_tree_open(struct sandbox_plan *plan, int *ret_root, int *ret_stage, 
 		l->work_fd = open(path, flags);
 		if (l->upper_fd < 0 || l->work_fd < 0)
 			return fail_errno(f, -errno, "opening %s in the state directory", path);
+		int err = open_skeleton(plan, l, f);
+		if (err < 0)
+			return err;
 	}
 	*ret_root = open("root", flags);
 	*ret_stage = open("stage", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -110,10 +127,14 @@ int sandbox_tree_open(struct sandbox_plan *plan, int *ret_root, int *ret_stage, 
 static int mount_overlay(
 	const struct sandbox_plan *plan, struct sandbox_layer *l, int *ret, struct fail *f)
 {
-	char lower[32], upper[32], work[32];
+	char lower[64], upper[32], work[32];
 	int lower_fd = l->lower_fd >= 0 ? l->lower_fd : l->host_fd;
 
-	snprintf(lower, sizeof(lower), "/proc/self/fd/%d", lower_fd);
+	if (l->skeleton_fd >= 0)
+		snprintf(lower, sizeof(lower), "/proc/self/fd/%d:/proc/self/fd/%d", l->skeleton_fd,
+			lower_fd);
+	else
+		snprintf(lower, sizeof(lower), "/proc/self/fd/%d", lower_fd);
 	snprintf(upper, sizeof(upper), "/proc/self/fd/%d", l->upper_fd);
 	snprintf(work, sizeof(work), "/proc/self/fd/%d", l->work_fd);
 	/* userxattr also turns off what would let a planted attribute name another directory. */

@@ -62,6 +62,11 @@ make_dirs() {
 	mkdir -m 700 "$T/m" "$T/home" "$T/state" "$T/run" "$T/tmp" "$T/config"
 	export HOME=$T/home XDG_STATE_HOME=$T/state XDG_RUNTIME_DIR=$T/run TMPDIR=$T/tmp
 	export XDG_CONFIG_HOME=$T/config
+	# One for all tests: made anew for each it would be most of their time.
+	[[ -z ${TEST_SKELETON:-} ]] || {
+		mkdir -m 700 "$T/state/sandpit"
+		ln -s "$TEST_SKELETON" "$T/state/sandpit/.skeleton"
+	}
 	STARTED=()
 	cd "$T" || return 1
 }
