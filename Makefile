@@ -12,6 +12,7 @@ B := build$(if $(VARIANT),/$(VARIANT))
 PKGS := fuse3 libseccomp json-c sqlite3 inih
 CFLAGS ?= -O2 -g
 CFLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+CFLAGS_unsafe := -O1 -g -DSANDPIT_UNSAFE_BUILD
 CFLAGS_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 ifneq ($(filter clang fuzz,$(VARIANT)),)
 CC := clang
@@ -28,7 +29,7 @@ ALL_CFLAGS = $(BASE_CFLAGS) $(CFLAGS) $(CFLAGS_$(VARIANT)) $(PKG_CFLAGS) -MMD -M
 ALL_LIBS = $(PKG_LIBS) -pthread -lm
 
 # The init program is static, small and never instrumented: it runs inside every sandbox.
-INIT_CFLAGS := $(BASE_CFLAGS) -Os -g0 -static -ffunction-sections -fdata-sections -Wl,--gc-sections -MMD -MP
+INIT_CFLAGS := $(BASE_CFLAGS) $(filter -D%,$(CFLAGS_$(VARIANT))) -Os -g0 -static -ffunction-sections -fdata-sections -Wl,--gc-sections -MMD -MP
 
 LIB_SRC := $(wildcard common/*.c runner/*.c runner/checkpoint/*.c kernels/*.c kernels/browser/*.c)
 FS_SRC := $(filter-out fs/main.c,$(wildcard fs/*.c))

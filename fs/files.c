@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 
 #include "common/scope.h"
+#include "common/unsafe.h"
 
 #define HELD_BLOCKS_MAX 2048 /* 1 MiB in st_blocks' unit */
 
@@ -125,6 +126,8 @@ int files_check_movable(int dir_fd, uint64_t parent, const char *name)
 	struct statx sx = {0};
 	int r;
 
+	if (unsafe_is("reserved"))
+		return 0;
 	if (files_is_reserved(parent, name))
 		return -EBUSY;
 	r = files_statx(dir_fd, name, &sx);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
+#include "common/unsafe.h"
 
 #define LINKS_MAX 40 /* as the kernel */
 
@@ -249,7 +250,7 @@ int link_target_answer(int tree_fd, int dir_fd, unsigned depth, const char *targ
 	bool absolute = *target == '/';
 	int r;
 
-	if (is_safe(target, depth))
+	if (unsafe_is("links") || is_safe(target, depth))
 		return buf_add_str(ret, target);
 	if (buf_add_str(&w.rest, target) < 0)
 		return -ENOMEM;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/unsafe.h"
 #include "common/visible.h"
 #include "fs/event_log.h"
 
@@ -23,9 +24,11 @@ int mount_failed(struct mount *m, const char *path, int err, const struct fail *
 	struct buf line = {0};
 	const char *name = strerrorname_np(-err);
 
-	visible_add(&line, path);
+	int (*add)(struct buf *, const char *) = unsafe_is("visible") ? buf_add_str : visible_add;
+
+	add(&line, path);
 	buf_add_str(&line, ": ");
-	visible_add(&line, f && *f->text ? f->text : strerror(-err));
+	add(&line, f && *f->text ? f->text : strerror(-err));
 	buf_printf(&line, " (%s)", name ? name : "error");
 	free(m->error);
 	m->error = buf_take(&line);

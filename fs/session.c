@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 
 #include "common/scope.h"
+#include "common/unsafe.h"
 #include "fs/agent.h"
 #include "fs/files.h"
 #include "fs/mount.h"
@@ -588,7 +589,9 @@ static int add_args(struct mount *m, struct fuse_args *args)
 			buf_add_char(&options, '\\');
 		buf_add_char(&options, *c);
 	}
-	if (m->config->allow_other)
+	if (m->config->allow_other && unsafe_is("permissions"))
+		buf_add_str(&options, ",allow_other");
+	else if (m->config->allow_other)
 		buf_add_str(&options, ",allow_other,default_permissions");
 	if (options.error)
 		return options.error;

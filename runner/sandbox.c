@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
+#include "common/unsafe.h"
 #include "runner/sandbox_impl.h"
 
 /* The first start copies /etc, perhaps from a slow disk. */
@@ -82,6 +83,8 @@ static int clone_child(struct sandbox *s, struct sandbox_plan *plan, struct fail
 		flags |= CLONE_NEWNET;
 	struct rlimit before[ARRAY_LEN(shared_limits)] = {0};
 	halve_limits(before);
+	if (unsafe_is("limits"))
+		restore_limits(before);
 	pid_t pid = (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
 	if (pid)
 		restore_limits(before);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
+#include "common/unsafe.h"
 
 static int send_report(const struct sandbox_plan *plan, const struct sandbox_report *r,
 	const int *fds, size_t fds_len)
@@ -156,7 +157,7 @@ static int become_init(struct sandbox_plan *plan, struct fail *f)
 {
 	static char name[] = "sandpit-init";
 	char *const argv[] = {name, NULL};
-	char *const env[] = {NULL};
+	char *const env[] = {unsafe_entry(), NULL};
 	int image_fd = place_fds(plan);
 
 	if (image_fd < 0)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
+#include "common/unsafe.h"
 
 #define CLOSED_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
@@ -138,7 +139,7 @@ int sandbox_dev_mount_proc(int root_fd, int *ret_proc, struct fail *f)
 	if (err < 0)
 		return fail_errno(f, err, "attaching /proc");
 	set_sysctls(mount_fd);
-	err = mask_proc(mount_fd, f);
+	err = unsafe_is("masks") ? 0 : mask_proc(mount_fd, f);
 	if (err < 0)
 		return err;
 	*ret_proc = openat(mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

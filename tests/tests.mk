@@ -42,7 +42,13 @@ $(B)/tests/fuzz/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/sandpit.a
 
 .SECONDARY: $(UNIT_TESTS:$(B)/%=$(B)/obj/%.o)
 
-test-binaries: $(B)/sandpit drivers $(TEST_HELPERS) $(UNIT_TESTS) $(FUZZ_REPLAYS)
+# The tests of the tests of escapes: a build whose protections can be left off, one at a time.
+ifneq ($(VARIANT),unsafe)
+build/unsafe/sandpit: $(FS_SRC) $(LIB_SRC) $(INIT_SRC) fs/main.c $(wildcard */*.h */*/*.h)
+	$(MAKE) VARIANT=unsafe build/unsafe/sandpit
+endif
+
+test-binaries: $(if $(VARIANT),,build/unsafe/sandpit) $(B)/sandpit drivers $(TEST_HELPERS) $(UNIT_TESTS) $(FUZZ_REPLAYS)
 
 test: deps check
 check: test-binaries ## all tests, without installing packages first

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/unsafe.h"
 
 /* A tree of fewer processes, in a sandbox of fewer, is handled one by one, in so many passes. */
 #define CROWD 256
@@ -232,6 +233,8 @@ int tree_kill(struct init *init, struct spawn *s, int sig, enum sandbox_target t
 		return s->ended ? -ESRCH : signal_one(s->pid, sig);
 	/* While the first process is not reaped, its number stands for its group and no other. */
 	if (target == SANDBOX_GROUP && !s->ended)
+		return signal_one(-s->pid, sig);
+	if (target == SANDBOX_TREE && unsafe_is("tree"))
 		return signal_one(-s->pid, sig);
 	if (target == SANDBOX_TREE && sig == SIGKILL) {
 		start_kill(init, s);

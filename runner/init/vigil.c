@@ -11,6 +11,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "common/unsafe.h"
+
 #define PATIENCE_NSEC (100 * 1000 * 1000)
 #define STACK_SIZE (64 * 1024)
 #define ROUNDS 100
@@ -49,7 +51,7 @@ static void *watch(void *arg)
 
 	while (read(init->vigil_fd, &count, sizeof(count)) > 0 || errno == EINTR) {
 		pid_t pid = init->starting;
-		if (pid > 0 && is_stopped(init, pid))
+		if (pid > 0 && is_stopped(init, pid) && !unsafe_is("vigil"))
 			free_way(init, pid);
 	}
 	return NULL;
