@@ -20,7 +20,7 @@ setup() { setup_escape; }
 	unharmed
 }
 
-@test "B-D what the kernel counts for the whole user is not used up" {
+@test "84, B-D what the kernel counts for the whole user is not used up" {
 	start_attack queue
 	queue=$ID
 	start_attack watches
