@@ -9,6 +9,7 @@
 #include "common/json_out.h"
 #include "fs/files.h"
 #include "fs/mount.h"
+#include "kernels/browser/browser.h"
 #include "kernels/context.h"
 #include "runner/disk_guard.h"
 #include "runner/ports.h"
@@ -114,6 +115,8 @@ int status_write(struct mount *m, struct buf *ret)
 	add_enabled(&j, m);
 	add_languages(&j, m);
 	ports_json(m->ports, &j, "ports");
+	if (m->browser)
+		browser_summarize(m->browser, &j);
 	return finish(&j);
 }
 

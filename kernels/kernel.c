@@ -450,7 +450,8 @@ static int spawn(struct kernel *kernel, struct ends *ends, char *const *more, co
 {
 	struct kernel_host *host = kernel->host;
 	struct sandbox_user user;
-	int r = sandbox_find_user(host->sandbox, runs_user(host->runs), &user, f);
+	bool nests = kernel->language->nests && sandbox_nesting_user(host->sandbox, &user);
+	int r = nests ? 0 : sandbox_find_user(host->sandbox, runs_user(host->runs), &user, f);
 
 	if (r == 0)
 		r = join(ends, kernel->language, more);
@@ -468,6 +469,7 @@ static int spawn(struct kernel *kernel, struct ends *ends, char *const *more, co
 		.out_fd = ends->out,
 		.err_fd = ends->err,
 		.extra_fd = ends->socket,
+		.nests = nests,
 	};
 	return sandbox_spawn(host->sandbox, &spawn, f);
 }

@@ -9,10 +9,13 @@
 /* Descriptors that init starts with, beside 0 to 2 (/dev/null). */
 #define INIT_LINK_FD 3
 #define INIT_SETUP_FD 4
+#define INIT_FENCE_FD 5 /* /proc/sys/user/max_user_namespaces of the sandbox, for writing */
 
-/* The set-up file: this header, then the bytes of the seccomp programs (struct sock_filter), which
- * init installs for itself and, by inheritance, for all commands. */
-#define INIT_FILTERS 2
+/* The set-up file: this header, then the bytes of the seccomp programs (struct sock_filter). Init
+ * installs the first ones for itself and, by inheritance, for all that it starts; each process that
+ * it starts installs one of the last two besides. */
+#define INIT_FILTERS 4
+#define INIT_OWN_FILTERS 2
 
 struct init_setup {
 	uint32_t uid; /* the id inside that init takes; 0: it stays root */
@@ -42,6 +45,7 @@ struct init_spawn {
 	struct init_request request;
 	uint32_t fds; /* enum init_fds; out and err are always there */
 	uint32_t groups_fds; /* how many come behind: files of control groups to join */
+	uint32_t nests; /* 1: see sandbox_spawn */
 	uint32_t uid, gid;
 	uint32_t groups_len;
 	uint32_t groups[64];

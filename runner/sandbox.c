@@ -233,6 +233,7 @@ static int start_with(struct sandbox *s, const struct sandbox_config *config, st
 		.ids = s->map,
 		.image_fd = -1,
 		.setup_fd = -1,
+		.fence_fd = -1,
 		.link_fds = {-1, -1},
 	};
 	int err = make_cgroup(s, config, f);

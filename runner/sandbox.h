@@ -141,6 +141,14 @@ int sandbox_find_user(
  * Links are followed inside the tree only. */
 int sandbox_check_dir(const struct sandbox *s, const char *path);
 
+/* Ids inside that commands can never take, whatever the sandbox's root does. */
+#define SANDBOX_NESTING_UID 65533
+#define SANDBOX_INIT_UID 65535
+
+/* The user of programs that build a sandbox of their own inside (sandbox_spawn.nests). False where
+ * only one id is mapped: such a sandbox has no second user. */
+bool sandbox_nesting_user(const struct sandbox *s, struct sandbox_user *ret);
+
 struct sandbox_spawn {
 	uint32_t id; /* the caller's, unique among live ones; comes back in events */
 	const char *const *argv; /* argv[0] without a slash is looked up in env's PATH */
@@ -154,6 +162,8 @@ struct sandbox_spawn {
 					 exact where there are control groups; else memory is of
 					 each process and pids of all of the user's, and cpus is
 					 refused: -EOPNOTSUPP. disk is refused. */
+	bool nests; /* as sandbox_nesting_user(), who alone may: it can make user, process and
+		       network namespaces, and keeps root's power over files */
 };
 
 /* Asks init to start a process in a session of its own. 0, or -errno (-E2BIG: argv and env are too

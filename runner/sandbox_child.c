@@ -102,7 +102,7 @@ static int mount_all(struct sandbox_plan *plan, int root_dir_fd, int stage_fd, i
 	if (err == 0)
 		err = sandbox_tree_clone(root_fd, ret_tree, f);
 	if (err == 0)
-		err = sandbox_dev_mount_proc(root_fd, ret_proc, f);
+		err = sandbox_dev_mount_proc(root_fd, plan, ret_proc, f);
 	if (err == 0)
 		err = sandbox_dev_mount_dev(root_fd, plan, f);
 	return err < 0 ? err : sandbox_tree_enter(root_fd, f);
@@ -139,16 +139,19 @@ static int place_fds(struct sandbox_plan *plan)
 	int link_fd = fcntl(plan->link_fds[1], F_DUPFD_CLOEXEC, 10);
 	int setup_fd = fcntl(plan->setup_fd, F_DUPFD_CLOEXEC, 10);
 	int image_fd = fcntl(plan->image_fd, F_DUPFD_CLOEXEC, 10);
+	int fence_fd = plan->fence_fd < 0 ? null_fd : plan->fence_fd;
 
-	if (null_fd < 0 || link_fd < 0 || setup_fd < 0 || image_fd < 0)
+	fence_fd = fcntl(fence_fd, F_DUPFD_CLOEXEC, 10);
+	if (null_fd < 0 || fence_fd < 0 || link_fd < 0 || setup_fd < 0 || image_fd < 0)
 		return -errno;
 	for (int i = 0; i < 3; i++) {
 		if (dup2(null_fd, i) < 0)
 			return -errno;
 	}
-	if (dup2(link_fd, INIT_LINK_FD) < 0 || dup2(setup_fd, INIT_SETUP_FD) < 0)
+	if (dup2(link_fd, INIT_LINK_FD) < 0 || dup2(setup_fd, INIT_SETUP_FD) < 0 ||
+		dup2(fence_fd, INIT_FENCE_FD) < 0)
 		return -errno;
-	if (syscall(SYS_close_range, INIT_SETUP_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+	if (syscall(SYS_close_range, INIT_FENCE_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;
 	return image_fd;
 }

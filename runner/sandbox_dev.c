@@ -96,26 +96,33 @@ static int mask_proc(int proc_fd, struct fail *f)
 	return err < 0 ? fail_errno(f, err, "masking /proc/%s", name) : 0;
 }
 
-static void write_sysctl(int proc_fd, const char *name, const char *value)
+static int open_sysctl(int proc_fd, const char *name)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "sys/user/%s", name);
-	auto_close int fd = openat(proc_fd, path, O_WRONLY | O_CLOEXEC);
-	/* A fence behind the filter: where the kernel has no such setting, the filter stands. */
+	return openat(proc_fd, path, O_WRONLY | O_CLOEXEC);
+}
+
+static void write_sysctl(int fd, const char *value)
+{
+	/* Fences behind the filter: where the kernel has no such setting, the filter stands. */
 	if (fd >= 0 && write(fd, value, strlen(value)) < 0)
 		return;
 }
 
-static void set_sysctls(int proc_fd)
+static void set_sysctls(int proc_fd, struct sandbox_plan *plan)
 {
-	write_sysctl(proc_fd, "max_user_namespaces", "0");
+	plan->fence_fd = open_sysctl(proc_fd, "max_user_namespaces");
+	write_sysctl(plan->fence_fd, "0");
 	/* These count against the mounting user's own limits outside, root's as well. */
-	write_sysctl(proc_fd, "max_inotify_instances", "64");
-	write_sysctl(proc_fd, "max_inotify_watches", "32768");
+	auto_close int instances_fd = open_sysctl(proc_fd, "max_inotify_instances");
+	auto_close int watches_fd = open_sysctl(proc_fd, "max_inotify_watches");
+	write_sysctl(instances_fd, "64");
+	write_sysctl(watches_fd, "32768");
 }
 
-int sandbox_dev_mount_proc(int root_fd, int *ret_proc, struct fail *f)
+int sandbox_dev_mount_proc(int root_fd, struct sandbox_plan *plan, int *ret_proc, struct fail *f)
 {
 	static const char *const options[] = {"source", "proc", NULL};
 	auto_close int mount_fd = -1;
@@ -138,7 +145,7 @@ int sandbox_dev_mount_proc(int root_fd, int *ret_proc, struct fail *f)
 	err = attach(mount_fd, point_fd, ".");
 	if (err < 0)
 		return fail_errno(f, err, "attaching /proc");
-	set_sysctls(mount_fd);
+	set_sysctls(mount_fd, plan);
 	err = unsafe_is("masks") ? 0 : mask_proc(mount_fd, f);
 	if (err < 0)
 		return err;

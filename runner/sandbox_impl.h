@@ -42,6 +42,7 @@ struct sandbox_plan {
 	char skeleton_name[32]; /* below the configured skeleton_path; "": none */
 	int image_fd; /* owned; init's program, sealed */
 	int setup_fd; /* owned; struct init_setup and the filters */
+	int fence_fd; /* owned; in the child: INIT_FENCE_FD; -1: the kernel has none */
 	int link_fds[2]; /* owned; the daemon's end and init's */
 };
 
@@ -135,7 +136,7 @@ int sandbox_tree_new_fs(
 int sandbox_tree_openat2(int dir_fd, const char *path, int flags, uint64_t resolve);
 
 /* sandbox_dev.c: /proc and /dev. */
-int sandbox_dev_mount_proc(int root_fd, int *ret_proc, struct fail *f);
+int sandbox_dev_mount_proc(int root_fd, struct sandbox_plan *plan, int *ret_proc, struct fail *f);
 int sandbox_dev_mount_dev(int root_fd, const struct sandbox_plan *plan, struct fail *f);
 
 /* sandbox_etc.c: what lies in a new root. */

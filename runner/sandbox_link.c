@@ -80,6 +80,7 @@ static void fill_request(struct init_spawn *w, const struct sandbox_spawn *spawn
 	w->request.id = spawn->id;
 	w->uid = u->uid;
 	w->gid = u->gid;
+	w->nests = spawn->nests;
 	for (size_t i = 0; i < u->groups_len && i < ARRAY_LEN(w->groups); i++)
 		w->groups[w->groups_len++] = u->groups[i];
 }

@@ -16,7 +16,9 @@
 #include "common/scope.h"
 #include "runner/seccomp_filter.h"
 
-_Static_assert(INIT_FILTERS == SECCOMP_FILTERS, "init installs all filters");
+_Static_assert(INIT_FILTERS == SECCOMP_FILTERS, "init knows all filters");
+_Static_assert(INIT_OWN_FILTERS == SECCOMP_COMMANDS, "init's own come first");
+_Static_assert(SANDBOX_INIT_UID == IDMAP_LEN - 1, "the last id is init's");
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010U
@@ -247,7 +249,7 @@ static struct sandbox_limits init_limits(const struct sandbox_plan *plan)
 static int make_setup(struct sandbox_plan *plan, struct fail *f)
 {
 	struct init_setup setup = {
-		.uid = plan->ids.single ? 0 : IDMAP_LEN - 1,
+		.uid = plan->ids.single ? 0 : SANDBOX_INIT_UID,
 		.scope_sockets = plan->config->net == SANDBOX_NET_HOST,
 		.net_wait_msec = plan->config->net == SANDBOX_NET_USER ? NET_WAIT_MSEC : 0,
 		.limits = init_limits(plan),
@@ -314,6 +316,7 @@ void sandbox_plan_clear(struct sandbox_plan *plan)
 		close_fd(&plan->layers[i].lower_fd);
 	close_fd(&plan->image_fd);
 	close_fd(&plan->setup_fd);
+	close_fd(&plan->fence_fd);
 	close_fd(&plan->link_fds[0]);
 	close_fd(&plan->link_fds[1]);
 }

@@ -169,6 +169,16 @@ int sandbox_find_user(
 	return 0;
 }
 
+bool sandbox_nesting_user(const struct sandbox *s, struct sandbox_user *ret)
+{
+	*ret = (struct sandbox_user){.name = "nesting",
+		.home = "/",
+		.shell = "/bin/sh",
+		.uid = SANDBOX_NESTING_UID,
+		.gid = SANDBOX_NESTING_UID};
+	return s->ids.len > SANDBOX_NESTING_UID;
+}
+
 int sandbox_check_dir(const struct sandbox *s, const char *path)
 {
 	if (path[0] != '/')

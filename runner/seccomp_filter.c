@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <netinet/in.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
+#include "runner/sandbox.h"
 
 /* The ordinary work of programs. Several names a line; what a machine lacks is skipped. */
 // clang-format off
@@ -178,7 +180,7 @@ static const struct {
 	{"personality", 0, 0xffffffff}, /* only asks */
 };
 
-/* Arguments that are refused to commands. The mask says which bits are compared: the kernel looks
+/* Arguments that are refused. The mask says which bits are compared: the kernel looks
  * at the low 32 bits of most, so others must not hide a value. */
 struct refused {
 	const char *name;
@@ -200,22 +202,6 @@ struct refused {
 	}
 
 static const struct refused refused[] = {
-	/* New namespaces give capabilities over parts of the kernel that are seldom tested. Only
-	 * unshare(CLONE_NEWCGROUP) is left to the kernel, which lets init do it and no command. */
-	REFUSED_FLAG("clone", CLONE_NEWNS),
-	REFUSED_FLAG("clone", CLONE_NEWCGROUP),
-	REFUSED_FLAG("clone", CLONE_NEWUTS),
-	REFUSED_FLAG("clone", CLONE_NEWIPC),
-	REFUSED_FLAG("clone", CLONE_NEWUSER),
-	REFUSED_FLAG("clone", CLONE_NEWPID),
-	REFUSED_FLAG("clone", CLONE_NEWNET),
-	REFUSED_FLAG("unshare", CLONE_NEWNS),
-	REFUSED_FLAG("unshare", CLONE_NEWUTS),
-	REFUSED_FLAG("unshare", CLONE_NEWIPC),
-	REFUSED_FLAG("unshare", CLONE_NEWUSER),
-	REFUSED_FLAG("unshare", CLONE_NEWPID),
-	REFUSED_FLAG("unshare", CLONE_NEWNET),
-	REFUSED_FLAG("unshare", CLONE_NEWTIME),
 	/* Typing into a terminal that is shared with somebody else. */
 	{"ioctl", EPERM, 1, LOW, TIOCSTI, false},
 	{"ioctl", EPERM, 1, LOW, TIOCLINUX, false},
@@ -247,6 +233,62 @@ static const struct refused refused[] = {
 	{"sched_setattr", EPERM, 0, LOW, 1, false},
 	{"sched_setparam", EPERM, 0, LOW, 1, false},
 	{"sched_setscheduler", EPERM, 0, LOW, 1, false},
+};
+
+/* An id in any of a call's arguments. */
+#define REFUSED_ID(call, arg, id)                                                                  \
+	{                                                                                          \
+		call, EPERM, arg, LOW, id, false                                                   \
+	}
+#define REFUSED_IDS(id)                                                                            \
+	REFUSED_ID("setuid", 0, id), REFUSED_ID("setuid32", 0, id), REFUSED_ID("setfsuid", 0, id), \
+		REFUSED_ID("setfsuid32", 0, id), REFUSED_ID("setreuid", 0, id),                    \
+		REFUSED_ID("setreuid", 1, id), REFUSED_ID("setreuid32", 0, id),                    \
+		REFUSED_ID("setreuid32", 1, id), REFUSED_ID("setresuid", 0, id),                   \
+		REFUSED_ID("setresuid", 1, id), REFUSED_ID("setresuid", 2, id),                    \
+		REFUSED_ID("setresuid32", 0, id), REFUSED_ID("setresuid32", 1, id),                \
+		REFUSED_ID("setresuid32", 2, id)
+
+static const struct refused refused_to_commands[] = {
+	/* New namespaces give capabilities over parts of the kernel that are seldom tested. */
+	REFUSED_FLAG("clone", CLONE_NEWNS),
+	REFUSED_FLAG("clone", CLONE_NEWCGROUP),
+	REFUSED_FLAG("clone", CLONE_NEWUTS),
+	REFUSED_FLAG("clone", CLONE_NEWIPC),
+	REFUSED_FLAG("clone", CLONE_NEWUSER),
+	REFUSED_FLAG("clone", CLONE_NEWPID),
+	REFUSED_FLAG("clone", CLONE_NEWNET),
+	REFUSED_FLAG("unshare", CLONE_NEWNS),
+	REFUSED_FLAG("unshare", CLONE_NEWCGROUP),
+	REFUSED_FLAG("unshare", CLONE_NEWUTS),
+	REFUSED_FLAG("unshare", CLONE_NEWIPC),
+	REFUSED_FLAG("unshare", CLONE_NEWUSER),
+	REFUSED_FLAG("unshare", CLONE_NEWPID),
+	REFUSED_FLAG("unshare", CLONE_NEWNET),
+	REFUSED_FLAG("unshare", CLONE_NEWTIME),
+	/* Whoever has the user id of a process may trace it: those under the other filter must not
+	 * lend it to commands, nor init its capabilities. */
+	REFUSED_IDS(SANDBOX_NESTING_UID),
+	REFUSED_IDS(SANDBOX_INIT_UID),
+};
+
+/* User, process and network namespaces are what a sandbox inside is made of. Everything else that
+ * one of its roots could do with its capabilities stays closed: another cgroup namespace would lose
+ * its tree's mark, and a network of its own is there to have none. */
+static const struct refused refused_to_nesting[] = {
+	REFUSED_FLAG("clone", CLONE_NEWNS),
+	REFUSED_FLAG("clone", CLONE_NEWCGROUP),
+	REFUSED_FLAG("clone", CLONE_NEWUTS),
+	REFUSED_FLAG("clone", CLONE_NEWIPC),
+	REFUSED_FLAG("unshare", CLONE_NEWNS),
+	REFUSED_FLAG("unshare", CLONE_NEWCGROUP),
+	REFUSED_FLAG("unshare", CLONE_NEWUTS),
+	REFUSED_FLAG("unshare", CLONE_NEWIPC),
+	REFUSED_FLAG("unshare", CLONE_NEWPID),
+	REFUSED_FLAG("unshare", CLONE_NEWNET),
+	REFUSED_FLAG("unshare", CLONE_NEWTIME),
+	REFUSED_FAMILY(AF_NETLINK),
+	{"socket", EPERM, 1, 0xf, SOCK_RAW, false},
 };
 
 static void release(scmp_filter_ctx *ctx)
@@ -295,19 +337,55 @@ static int add_names(scmp_filter_ctx ctx)
 	return err;
 }
 
-static int add_args(scmp_filter_ctx ctx)
+/* Rules with two arguments in one. */
+static int add_pair(
+	scmp_filter_ctx ctx, int err, int number, struct scmp_arg_cmp a, struct scmp_arg_cmp b)
 {
-	/* Netlink for anything but routes: two arguments in one rule. */
-	const struct scmp_arg_cmp netlink[] = {
-		{0, SCMP_CMP_MASKED_EQ, LOW, AF_NETLINK},
-		{2, SCMP_CMP_NE, 0, 0},
-	};
-	int err = add_refused(ctx, refused, ARRAY_LEN(refused));
+	const struct scmp_arg_cmp pair[] = {a, b};
 
-	if (err >= 0)
-		err = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket),
-			ARRAY_LEN(netlink), netlink);
+	return seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(err), number, ARRAY_LEN(pair), pair);
+}
+
+/* Netlink for anything but routes. */
+static int add_netlink(scmp_filter_ctx ctx)
+{
+	return add_pair(ctx, EAFNOSUPPORT, SCMP_SYS(socket),
+		(struct scmp_arg_cmp){0, SCMP_CMP_MASKED_EQ, LOW, AF_NETLINK},
+		(struct scmp_arg_cmp){2, SCMP_CMP_NE, 0, 0});
+}
+
+/* Tables of packet filters and the like: the options above those of the protocol itself. */
+static int add_packet_filters(scmp_filter_ctx ctx)
+{
+	static const struct {
+		uint64_t level, option;
+	} of[] = {{SOL_IP, 64}, {SOL_IP, 65}, {SOL_IP, 96}, {SOL_IP, 97}, {SOL_IP, 128},
+		{SOL_IP, 129}, {SOL_IPV6, 64}, {SOL_IPV6, 65}};
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(of) && err >= 0; i++)
+		err = add_pair(ctx, EPERM, SCMP_SYS(setsockopt),
+			(struct scmp_arg_cmp){1, SCMP_CMP_MASKED_EQ, LOW, of[i].level},
+			(struct scmp_arg_cmp){2, SCMP_CMP_MASKED_EQ, LOW, of[i].option});
 	return err;
+}
+
+static int add_part(scmp_filter_ctx ctx, enum seccomp_filter_part part)
+{
+	int err;
+
+	switch (part) {
+	case SECCOMP_NAMES:
+		return add_names(ctx);
+	case SECCOMP_ARGS:
+		err = add_refused(ctx, refused, ARRAY_LEN(refused));
+		return err < 0 ? err : add_netlink(ctx);
+	case SECCOMP_COMMANDS:
+		return add_refused(ctx, refused_to_commands, ARRAY_LEN(refused_to_commands));
+	default:
+		err = add_refused(ctx, refused_to_nesting, ARRAY_LEN(refused_to_nesting));
+		return err < 0 ? err : add_packet_filters(ctx);
+	}
 }
 
 static int export(scmp_filter_ctx ctx, int fd, uint32_t *ret_len)
@@ -337,17 +415,16 @@ static scmp_filter_ctx new_filter(uint32_t default_action)
 
 int seccomp_filter_write(int fd, uint32_t ret_len[SECCOMP_FILTERS], struct fail *f)
 {
-	auto_call(release) scmp_filter_ctx names = new_filter(SCMP_ACT_ERRNO(ENOSYS));
-	auto_call(release) scmp_filter_ctx args = new_filter(SCMP_ACT_ALLOW);
+	int err = 0;
 
-	if (!names || !args)
-		return -ENOMEM;
-	int err = add_names(names);
-	if (err >= 0)
-		err = add_args(args);
-	if (err >= 0)
-		err = export(names, fd, &ret_len[0]);
-	if (err >= 0)
-		err = export(args, fd, &ret_len[1]);
+	for (int part = 0; part < SECCOMP_FILTERS && err >= 0; part++) {
+		auto_call(release) scmp_filter_ctx ctx =
+			new_filter(part == SECCOMP_NAMES ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW);
+		if (!ctx)
+			return -ENOMEM;
+		err = add_part(ctx, (enum seccomp_filter_part)part);
+		if (err >= 0)
+			err = export(ctx, fd, &ret_len[part]);
+	}
 	return err < 0 ? fail_errno(f, err, "compiling the system call filter") : 0;
 }

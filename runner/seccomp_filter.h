@@ -5,9 +5,15 @@
 
 #include "common/fail.h"
 
-#define SECCOMP_FILTERS 2
+/* Installed in this order; the first two by everything in the sandbox, the last two each by some. */
+enum seccomp_filter_part {
+	SECCOMP_NAMES, /* an allow-list of names */
+	SECCOMP_ARGS, /* looks at arguments */
+	SECCOMP_COMMANDS, /* of commands: no namespaces, and none of the ids that are kept apart */
+	SECCOMP_NESTING, /* of what builds a sandbox of its own inside: only the namespaces for it */
+	SECCOMP_FILTERS
+};
 
-/* Appends the programs (struct sock_filter, see seccomp(2)) to the file at fd, in the order in which
- * they are installed: an allow-list of names, and one that looks at arguments. ret_len takes their
- * lengths in bytes. 0 or -errno with words. */
+/* Appends the programs (struct sock_filter, see seccomp(2)) to the file at fd, in that order.
+ * ret_len takes their lengths in bytes. 0 or -errno with words. */
 int seccomp_filter_write(int fd, uint32_t ret_len[SECCOMP_FILTERS], struct fail *f);

@@ -24,13 +24,14 @@ static const struct kernel_language driver = {
 	.argv = (const char *const[]){"/bin/sh", "-c",
 		"node=" OWN_NODE "; [ -x $node ] || node=node; exec $node " DRIVER "/driver.js",
 		NULL},
-	.env = (const char *const[]){"NODE_OPTIONS=", "NO_COLOR=1", NULL},
+	.env = (const char *const[]){"NODE_OPTIONS=", "NO_COLOR=1", "HOME=" BROWSER_HOME, NULL},
 	.needs = (const struct kernel_need[]){{"/usr/bin/chromium:/usr/bin/chromium-browser:"
 					       "/usr/bin/google-chrome",
 						      "chromium"},
 		{OWN_NODE ":" NODE, "nodejs"},
 		{DRIVER "/node_modules/playwright-core", "sandpit's own npm packages (make deps)"},
 		{NULL, NULL}},
+	.nests = true,
 };
 
 static void on_close_limit(struct loop_timer *timer)
@@ -284,4 +285,20 @@ int browser_describe(const struct browser *b, struct buf *ret)
 		buf_printf(ret, ",%.*s", (int)strlen(b->about) - 2, b->about + 1);
 	json_out_object_end(&j);
 	return buf_add_char(ret, '\n');
+}
+
+void browser_summarize(const struct browser *b, struct json_out *j)
+{
+	struct fail f = {0};
+	int r = kernel_language_check(&driver, b->config.sandbox, &f);
+
+	json_out_object(j, "browser");
+	json_out_string(j, "state", browser_state_name(b));
+	json_out_string(j, "installed", r == 0 ? "yes" : f.text);
+	json_out_uint(j, "pages", b->pages_len);
+	if (b->state == BROWSER_RUNNING) {
+		json_out_string(j, "version", b->version);
+		json_out_string(j, "sandbox", b->own_sandbox);
+	}
+	json_out_object_end(j);
 }

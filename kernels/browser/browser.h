@@ -7,6 +7,7 @@
 
 #include "common/buf.h"
 #include "common/fail.h"
+#include "common/json_out.h"
 #include "common/list.h"
 #include "common/loop.h"
 #include "common/waiters.h"
@@ -81,6 +82,9 @@ struct browser {
 	struct browser_request *whole[4]; /* counted; the last of pages/new and the like */
 	bool doors[BROWSER_DOORS]; /* what the browser has behind cdp_url and live_url */
 	struct browser_relay *relay; /* owned; NULL: nobody asked for a URL yet */
+	char version[32]; /* of what the driver told */
+	char own_sandbox
+		[16]; /* "chromium" or "sandpit", where nothing but sandpit's is around it */
 	char *about; /* owned; a JSON object: what the driver told of itself; NULL: nothing */
 	struct buf words; /* what the driver last wrote to its standard error */
 	struct list closed; /* waiters: the browser has ended */
@@ -102,6 +106,9 @@ const char *browser_state_name(const struct browser *b);
 
 /* state.json. */
 int browser_describe(const struct browser *b, struct buf *ret);
+
+/* The entry of status.json, as a member of the object that j is in. */
+void browser_summarize(const struct browser *b, struct json_out *j);
 
 /* A URL on the host's loopback that reaches the browser; made when it is first asked for, and good
  * until the browser ends. Borrowed. -ENXIO: no browser runs; -ENOPKG: it has no display;

@@ -5,6 +5,7 @@ const path = require('path');
 const { Failure, failureOf, plain } = require('./failure');
 const { Call } = require('./call');
 const { Downloads } = require('./downloads');
+const { giveDirectory } = require('./give');
 const { launch } = require('./launch');
 const { Tab } = require('./tab');
 const capture = require('./capture');
@@ -43,7 +44,6 @@ class Browser {
 		this.calls = new Map();
 		this.nextPage = config.firstPage || 1;
 		this.nextShot = 1;
-		this.downloads = new Downloads(config.downloads, (text) => this.log(text));
 		this.started = this.start();
 		this.started.catch((error) => this.dead(error));
 	}
@@ -53,6 +53,8 @@ class Browser {
 	}
 
 	async start() {
+		this.downloads = new Downloads(this.config.downloads, (text) => this.log(text));
+		giveDirectory(this.config.shots);
 		this.view = await launch(this);
 		this.context = this.view.context;
 		this.cdp = await this.context.browser().newBrowserCDPSession();

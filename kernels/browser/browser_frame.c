@@ -72,15 +72,20 @@ static void on_answer(struct browser *b, const struct kernel_frame *frame)
 	browser_request_end(request, err, words.value ? words.value : "", words.len);
 }
 
-static int find_doors(const char *key, const struct json_object *value, void *arg)
+static int take_about(const char *key, const struct json_object *value, void *arg)
 {
 	static const char *const names[] = {
 		[BROWSER_DOOR_CDP] = "cdp", [BROWSER_DOOR_LIVE] = "live"};
-	bool *doors = arg;
+	struct browser *b = arg;
+	size_t len;
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!strcmp(key, names[i]) && json_in_type(value) == JSON_IN_BOOL)
-			doors[i] = json_in_bool(value);
+			b->doors[i] = json_in_bool(value);
+	if (!strcmp(key, "version") && json_in_type(value) == JSON_IN_STRING)
+		snprintf(b->version, sizeof(b->version), "%s", json_in_string(value, &len));
+	if (!strcmp(key, "sandbox") && json_in_type(value) == JSON_IN_STRING)
+		snprintf(b->own_sandbox, sizeof(b->own_sandbox), "%s", json_in_string(value, &len));
 	return 0;
 }
 
@@ -95,7 +100,7 @@ static void on_state(struct browser *b, const struct kernel_frame *frame)
 		((const char *)state.value)[state.len - 1] != '}' ||
 		json_in_parse(state.value, state.len, &value, NULL) < 0)
 		return;
-	json_in_each(value, find_doors, b->doors);
+	json_in_each(value, take_about, b);
 	copy = strndup(state.value, state.len);
 	if (!copy)
 		return;

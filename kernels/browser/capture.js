@@ -3,6 +3,7 @@
 const fs = require('fs');
 const path = require('path');
 const { Failure } = require('./failure');
+const { give, giveDirectory } = require('./give');
 const { onElement } = require('./element');
 const { evaluate } = require('./script');
 
@@ -31,12 +32,13 @@ async function picture(tab, { selector, timeout, ...params }, call) {
 function keep(browser, data, type) {
 	const directory = browser.config.shots;
 
-	fs.mkdirSync(directory, { recursive: true });
+	giveDirectory(directory);
 	for (;;) {
 		const name = `${browser.nextShot++}.${type === 'jpeg' ? 'jpg' : 'png'}`;
 
 		try {
 			fs.writeFileSync(path.join(directory, name), data, { flag: 'wx' });
+			give(path.join(directory, name));
 			return `browser/shots/${name}`;
 		} catch (error) {
 			if (error.code !== 'EEXIST')

@@ -1,7 +1,9 @@
-// Downloads: under safe names, NAME.part while they run.
+// Downloads: under safe names, NAME.part while they run. The browser writes below .partial; NAME.part
+// is another name of that very file, so it grows with it.
 'use strict';
 const fs = require('fs');
 const path = require('path');
+const { give, giveDirectory } = require('./give');
 
 const NAME_MAX = 200; // bytes, so that ".part" and a number still fit
 
@@ -18,11 +20,14 @@ function safeName(suggested) {
 class Downloads {
 	constructor(directory, log) {
 		this.directory = directory;
+		this.partial = path.join(directory, '.partial');
 		this.log = log;
-		fs.mkdirSync(directory, { recursive: true });
+		giveDirectory(directory);
 		for (const name of fs.readdirSync(directory))
 			if (name.endsWith('.part'))
 				fs.rmSync(path.join(directory, name), { force: true });
+		fs.rmSync(this.partial, { recursive: true, force: true });
+		fs.mkdirSync(this.partial);
 	}
 
 	// Takes a name that is free: an empty file NAME.part holds it.
@@ -46,25 +51,55 @@ class Downloads {
 
 	begin(download, page) {
 		const name = this.reserve(download.suggestedFilename());
+		const part = path.join(this.directory, `${name}.part`);
+		const unwatch = this.show(download, part);
 
 		this.log(`page ${page} downloads ${JSON.stringify(name)}`);
-		this.finish(download, name).catch((error) => {
-			fs.rmSync(path.join(this.directory, `${name}.part`), { force: true });
+		this.finish(download, name, part).catch((error) => {
+			fs.rmSync(part, { force: true });
 			this.log(`download of ${JSON.stringify(name)} failed: ${error.message.split('\n')[0]}`);
-		});
+		}).finally(unwatch);
 		return name;
 	}
 
-	async finish(download, name) {
-		const part = path.join(this.directory, `${name}.part`);
+	// Puts the growing file in the place of the empty one, as soon as it is there. The library tells
+	// its path from the start, but has no public name for it: without, the empty one stays.
+	show(download, part) {
+		const at = download._artifact && download._artifact._initializer.absolutePath;
+
+		if (!at)
+			return () => {};
+		const spare = path.join(this.partial, `${path.basename(at)}.part`);
+		const watcher = fs.watch(this.partial, () => attempt());
+		const attempt = () => {
+			try {
+				fs.linkSync(`${at}.crdownload`, spare);
+				fs.renameSync(spare, part);
+				give(part);
+				watcher.close();
+			} catch {
+				fs.rmSync(spare, { force: true });
+			}
+		};
+
+		watcher.on('error', () => watcher.close());
+		attempt();
+		return () => watcher.close();
+	}
+
+	async finish(download, name, part) {
 		const from = await download.path();
 
 		try {
-			fs.renameSync(from, part);
-			fs.chmodSync(part, 0o644);
+			fs.linkSync(from, `${from}.part`);
+			fs.renameSync(`${from}.part`, part);
+			fs.rmSync(`${from}.part`, { force: true }); // it stays if both are one file
+			fs.rmSync(from);
 		} catch {
 			await download.saveAs(part);
 		}
+		fs.chmodSync(part, 0o644);
+		give(part);
 		fs.renameSync(part, path.join(this.directory, name));
 	}
 }

@@ -5,6 +5,7 @@ const path = require('path');
 const { spawn } = require('child_process');
 const { Failure, plain } = require('./failure');
 const { serveCdp, serveLive } = require('./relay');
+const { give } = require('./give');
 
 // Screenshots do not wait for web fonts, which may never come.
 process.env.PW_TEST_SCREENSHOT_NO_FONTS_READY = '1';
@@ -90,10 +91,21 @@ function reason(error) {
 	return told ? told.replace(/^.*\[err\]\s*/, '').replace(/^\[[^\]]*\]\s*/, '') : plain(lines[0]);
 }
 
-// Whether Chromium's own sandbox can be built here: it is not made for uid 0, and needs a user
-// namespace.
-function canSandbox() {
-	return process.getuid() !== 0 && fs.readFileSync('/proc/sys/user/max_user_namespaces', 'utf8').trim() !== '0';
+// Chromium's own sandbox is not made for uid 0. Whether the machine lets it make its namespaces shows
+// when it starts.
+async function start(config, shown, type) {
+	const launch = (own) => type.launchPersistentContext(config.profile, options(config, shown, own));
+
+	if (process.getuid() === 0)
+		return { context: await launch(false), own: false };
+	try {
+		return { context: await launch(true), own: true };
+	} catch (error) {
+		if (!/No usable sandbox|setuid sandbox|[Nn]amespace|zygote/.test(error.message))
+			throw error;
+		unlock(config.profile);
+		return { context: await launch(false), own: false };
+	}
 }
 
 async function portOf(profile) {
@@ -117,16 +129,15 @@ async function launch(browser) {
 	// What an earlier driver left when it was killed goes; what this one makes stays out of /tmp.
 	fs.rmSync(config.run, { recursive: true, force: true });
 	process.env.TMPDIR = path.join(config.run, 'tmp');
-	for (const name of [config.profile, config.shots, process.env.TMPDIR])
+	for (const name of [config.profile, process.env.TMPDIR])
 		fs.mkdirSync(name, { recursive: true });
+	give(path.dirname(config.profile));
 	unlock(config.profile);
 	const shown = await display(config);
-	const own = canSandbox();
-	let context;
+	let context, own;
 
 	try {
-		context = await chromium.launchPersistentContext(config.profile,
-			options(config, shown, own));
+		({ context, own } = await start(config, shown, chromium));
 	} catch (error) {
 		throw new Failure('EIO', `Chromium did not start: ${reason(error)}`);
 	}

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -33,6 +35,17 @@ static int set_limit(int resource, uint64_t wanted)
 	if (resource == RLIMIT_CORE)
 		now.rlim_cur = now.rlim_max;
 	return (int)syscall(SYS_prlimit64, 0, resource, &now, NULL);
+}
+
+/* The filter that is the process's own, beside those that init has. */
+static int set_filter(struct exec_plan *plan)
+{
+	int which = plan->wanted->nests ? INIT_OWN_FILTERS + 1 : INIT_OWN_FILTERS;
+	const struct sock_fprog *filter = &plan->init->filters[which];
+
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, filter) < 0)
+		return failed(plan, "installing the system call filter", NULL);
+	return 0;
 }
 
 static uint64_t stricter(uint64_t a, uint64_t b)
@@ -88,6 +101,27 @@ static int set_ids(struct exec_plan *plan)
 		return failed(plan, "setting the group id", NULL);
 	if (syscall(SYS_setresuid, w->uid, w->uid, w->uid) < 0)
 		return failed(plan, "setting the user id", NULL);
+	return 0;
+}
+
+/* What builds a sandbox of its own is no root, but reaches the sandbox's files as root does. */
+static int set_caps(struct exec_plan *plan)
+{
+	static const uint32_t caps[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER};
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {0};
+
+	if (!plan->wanted->nests)
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(caps); i++)
+		data[0].permitted |= 1U << caps[i];
+	data[0].effective = data[0].inheritable = data[0].permitted;
+	if (syscall(SYS_capset, &header, data) < 0)
+		return failed(plan, "setting capabilities", NULL);
+	for (size_t i = 0; i < ARRAY_LEN(caps); i++) {
+		if (syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, caps[i], 0, 0) < 0)
+			return failed(plan, "setting capabilities", NULL);
+	}
 	return 0;
 }
 
@@ -172,7 +206,9 @@ void exec_child(struct exec_plan *plan)
 
 	sigemptyset(&none);
 	syscall(SYS_setsid);
-	if (join_groups(plan) < 0 || set_ids(plan) < 0)
+	/* The filter first: it also says which ids a command may not have. */
+	if (set_filter(plan) < 0 || join_groups(plan) < 0 || set_ids(plan) < 0 ||
+		set_caps(plan) < 0)
 		return;
 	/* As the user, so that a directory closed to it is refused. */
 	if (syscall(SYS_chdir, plan->cwd) < 0) {

@@ -1,6 +1,7 @@
 // What the parts of the init program share: the spawns that it knows and the scan of /proc.
 #pragma once
 
+#include <linux/filter.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@ struct spawn {
 	bool killing; /* SIGKILL to the tree is under way */
 	unsigned kill_rounds; /* so far */
 	unsigned kill_next_full; /* the round that stops before it kills */
+	bool nests; /* may make user namespaces: the fence is open while its tree lives */
 	bool forgotten; /* by the daemon; its id may be in use again */
 	bool seen; /* by the present scan */
 	unsigned unsent; /* bits 1 << enum sandbox_event_kind */
@@ -36,6 +38,7 @@ struct init {
 	int signal_fd;
 	int proc_fd;
 	struct init_setup setup;
+	struct sock_fprog filters[INIT_FILTERS]; /* owned */
 	struct list spawns;
 	bool orphan_reaped; /* some tree may have become empty */
 	uint64_t scanned_usec;
@@ -49,6 +52,8 @@ struct init {
 /* Starts what the packet asks for; the outcome is noted in a new spawn. fds are consumed. */
 void spawn_request(struct init *init, const void *packet, size_t len, int *fds, size_t fds_len);
 void spawn_free(struct spawn *s);
+/* Opens the fence of user namespaces while a spawn that nests lives, else closes it. */
+void spawn_set_fence(const struct init *init);
 
 /* exec.c: the part between clone and exec */
 

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
@@ -26,7 +25,9 @@
 
 /* Docker's set less MKNOD, NET_RAW, AUDIT_WRITE and SYS_CHROOT: what commands of uid 0 have. */
 #define COMMAND_CAPS 0x800005fbULL
-#define INIT_CAPS (COMMAND_CAPS | 1ULL << CAP_SYS_ADMIN | 1ULL << CAP_SYS_PTRACE)
+/* The last is for /proc/sys/user only: limits of resources are not the namespace's to raise. */
+#define INIT_CAPS                                                                                  \
+	(COMMAND_CAPS | 1ULL << CAP_SYS_ADMIN | 1ULL << CAP_SYS_PTRACE | 1ULL << CAP_SYS_RESOURCE)
 
 #define SCAN_EVERY_USEC 5000
 
@@ -213,26 +214,33 @@ static int read_setup(struct init *init)
 	return lseek(INIT_SETUP_FD, sizeof(*setup), SEEK_SET) < 0 ? -errno : 0;
 }
 
-/* Once for all: installing a filter for each command would cost a tenth of its start. */
-static int install_filters(const struct init *init)
+static int read_filters(struct init *init)
 {
 	if (unsafe_is("filter"))
 		return 0;
 	for (int i = 0; i < INIT_FILTERS; i++) {
 		size_t len = init->setup.filter_len[i];
-		auto_free void *data = malloc(len + 1);
+		void *data = malloc(len + 1);
 		if (!data)
 			return -ENOMEM;
 		if (read(INIT_SETUP_FD, data, len) != (ssize_t)len)
 			return -EPROTO;
-		struct sock_fprog program = {
+		init->filters[i] = (struct sock_fprog){
 			.len = (unsigned short)(len / sizeof(struct sock_filter)),
 			.filter = data,
 		};
-		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-			return -errno;
 	}
 	close(INIT_SETUP_FD);
+	return 0;
+}
+
+/* The large ones once for all: installing them for each command would cost a tenth of its start. */
+static int install_filters(const struct init *init)
+{
+	for (int i = 0; i < INIT_OWN_FILTERS; i++) {
+		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &init->filters[i]) < 0)
+			return -errno;
+	}
 	return 0;
 }
 
@@ -301,7 +309,10 @@ static int prepare(struct init *init)
 	setsid();
 	init->link_fd = INIT_LINK_FD;
 	list_init(&init->spawns);
+	fcntl(INIT_FENCE_FD, F_SETFD, FD_CLOEXEC);
 	int err = read_setup(init);
+	if (err == 0)
+		err = read_filters(init);
 	if (err < 0)
 		return err;
 	init->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

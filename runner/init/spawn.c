@@ -14,6 +14,9 @@
 
 #include "common/clock.h"
 
+/* Of one user id inside; a browser with many tabs needs some dozens. */
+#define NESTED_NAMESPACES "256"
+
 /* A command's payload is at most what exec takes; the daemon checks the same. */
 #define STRINGS_MAX (8u * 1024 * 1024)
 
@@ -34,6 +37,22 @@ void spawn_free(struct spawn *s)
 	if (s->tag_fd >= 0)
 		close(s->tag_fd);
 	free(s);
+}
+
+void spawn_set_fence(const struct init *init)
+{
+	struct list *item;
+	const char *value = "0";
+
+	list_for_each(item, &init->spawns)
+	{
+		const struct spawn *s = list_entry(item, struct spawn, link);
+		if (s->nests && !s->failed && !s->empty)
+			value = NESTED_NAMESPACES;
+	}
+	/* A kernel without the setting has no fence: the filter stands. */
+	if (pwrite(INIT_FENCE_FD, value, strlen(value), 0) < 0)
+		return;
 }
 
 static int read_all(int fd, char *to, size_t len)
@@ -201,6 +220,10 @@ static int carry_out(struct init *init, struct spawn *s, struct exec_plan *plan,
 		&strings, w, (const char *)packet + sizeof(*w), len - sizeof(*w), strings_fd, plan);
 	if (err < 0)
 		return err;
+	if (w->nests) {
+		s->nests = true;
+		spawn_set_fence(init);
+	}
 	plan->step = "marking the process tree";
 	err = make_tag(init, s);
 	if (err < 0)
@@ -228,6 +251,8 @@ void spawn_request(struct init *init, const void *packet, size_t len, int *fds, 
 	int err = carry_out(init, s, &plan, packet, len, fds, fds_len);
 	if (err < 0)
 		say_failure(s, err, plan.step, NULL);
+	if (s->failed && s->nests)
+		spawn_set_fence(init);
 	if (!s->failed)
 		s->unsent = 1u << SANDBOX_STARTED;
 	for (size_t i = 0; i < fds_len; i++)

@@ -271,12 +271,14 @@ static bool is_alone(void)
 	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
 }
 
-static void set_empty(struct spawn *s)
+static void set_empty(const struct init *init, struct spawn *s)
 {
 	s->empty = true;
 	s->killing = false;
 	s->unsent |= 1u << SANDBOX_EMPTY;
 	close_fd(&s->tag_fd);
+	if (s->nests)
+		spawn_set_fence(init);
 }
 
 void tree_check_empty(struct init *init)
@@ -301,7 +303,7 @@ void tree_check_empty(struct init *init)
 	{
 		struct spawn *s = list_entry(item, struct spawn, link);
 		if (s->ended && !s->empty && !s->seen)
-			set_empty(s);
+			set_empty(init, s);
 	}
 }
 

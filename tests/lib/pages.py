@@ -2,6 +2,7 @@
 import http.server
 import ssl
 import sys
+import threading
 import time
 from urllib.parse import parse_qs, urlparse
 
@@ -22,6 +23,27 @@ HOME = """<title>Home</title><h1>Hello</h1><a href=/two>two</a>
 <button id=spin onclick="for(;;){}">spin</button>"""
 FRAMES = """<title>Frames</title><iframe srcdoc="<button onclick=this.textContent='done'>inner</button>"></iframe>
 <iframe src="http://localhost:%d/two"></iframe>"""
+
+GLYPHS = """<meta charset=utf-8><title>glyphs</title><style>span{font-size:40px;display:inline-block;
+width:60px;height:60px}</style>""" + "".join(
+    f"<span id=g{i}>{c}</span>" for i, c in enumerate("漢字かな한국ไกहक😀🚀éß"))
+# Before its load has ended it has asked, and until it is answered nothing goes on.
+XSS = "<title>xss</title><script>alert('stored');confirm('?');prompt('?')</script><p>after"
+CHOOSER = """<title>chooser</title><input type=file id=hid style="display:none"
+onchange="document.title=this.files[0].name"><button id=open onclick="hid.click()">choose</button>"""
+DETACH = """<title>detach</title><button id=gone disabled>x</button>
+<script>setTimeout(() => gone.remove(), 300)</script>"""
+HEAVY = """<title>heavy</title><script>for (let i = 0; i < 24; i++) { const c = document.createElement('canvas');
+c.width = c.height = 1024; const x = c.getContext('2d'); for (let j = 0; j < 200; j++) { x.fillStyle =
+'#' + (j * 9999 % 4096).toString(16).padStart(3, 0); x.fillRect(j * 5, j, 900, 900 - j) } document.body.append(c) }
+</script>"""
+PDF = b"""%PDF-1.1
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj
+trailer<</Root 1 0 R>>
+"""
+released = threading.Event()
 
 
 class Pages(http.server.BaseHTTPRequestHandler):
@@ -74,6 +96,31 @@ class Pages(http.server.BaseHTTPRequestHandler):
                 else:
                     self.give("", 401, www_authenticate="Basic realm=x")
             case "/big": self.give("<title>big</title><p>" + "x" * (int(query["mb"]) << 20))
+            case "/drip":
+                # Half of it, then nothing until somebody asks for /release.
+                self.send_response(200)
+                self.send_header("content-type", "application/octet-stream")
+                self.send_header("content-disposition", "attachment; filename=drip.bin")
+                self.send_header("content-length", "2000000")
+                self.end_headers()
+                self.wfile.write(bytes(1000000))
+                self.wfile.flush()
+                released.wait()
+                self.wfile.write(bytes(1000000))
+            case "/release":
+                released.set()
+                self.give("released")
+            case "/to-download": self.give("", 302, location="/download")
+            case "/pdf": self.give(PDF, kind="application/pdf")
+            case "/glyphs": self.give(GLYPHS)
+            case "/xss": self.give(XSS)
+            case "/chooser": self.give(CHOOSER)
+            case "/detach": self.give(DETACH)
+            case "/heavy": self.give(HEAVY)
+            case "/bodies": self.give("<title>b</title><body><p>one</p></body><script>document.documentElement"
+                                      ".append(document.createElement('body'))</script>")
+            case "/table": self.give("<title>table</title><table>" + "".join(
+                f"<tr><td>row {i}<td>x" for i in range(int(query["rows"]))) + "</table>")
             case "/json": self.give('{"a":1}', kind="application/json")
             case "/cjk": self.give("<title>漢字 😀</title><p style='font-size:40px'>漢字かな한국어😀")
             case _: self.give("", 404)

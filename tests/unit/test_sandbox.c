@@ -108,6 +108,7 @@ static uint32_t spawn(struct fixture *x, const struct sandbox_user *user, const 
 		.out_fd = out,
 		.err_fd = out,
 		.extra_fd = -1,
+		.nests = user->uid == SANDBOX_NESTING_UID,
 	};
 	struct fail f = {0};
 
@@ -227,6 +228,41 @@ static void users_come_from_the_tree(void **state)
 	expect(x, "rm /etc/passwd; mkfifo /etc/passwd", "");
 	assert_int_equal(sandbox_find_user(x->s, "root", &user, &f), 0);
 	assert_string_equal(user.home, "/root");
+}
+
+/* Namespaces are for the one user who may nest, while its processes live, and no command can become
+ * that user or trace its processes. */
+static void nesting_is_for_its_user_only(void **state)
+{
+	static const char fence[] = "cat /proc/sys/user/max_user_namespaces";
+	struct fixture *x = need(state);
+	auto_buf struct buf out = {0};
+	struct sandbox_user user;
+	char trace[256];
+
+	expect(x, "unshare -U true 2>/dev/null || echo refused", "refused\n");
+	expect(x, fence, "0\n");
+	if (!sandbox_nesting_user(x->s, &user))
+		return;
+	assert_int_equal(run_as(x, &user, "id -u; grep CapEff /proc/self/status", &out), 0);
+	assert_string_equal(buf_text(&out), "65533\nCapEff:\t000000000000000b\n");
+	assert_int_not_equal(run_as(x, &user, "unshare -U mount -t tmpfs none /tmp", &out), 0);
+	assert_non_null(strstr(buf_text(&out), "mount"));
+	assert_int_equal(run_as(x, &user, "unshare -U true && echo made", &out), 0);
+	assert_string_equal(buf_text(&out), "made\n");
+
+	auto_close int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	uint32_t id = spawn(x, &user, "exec sleep 1000", null_fd);
+	pid_t pid = wait_for(x, id, SANDBOX_STARTED).pid;
+	snprintf(trace, sizeof(trace),
+		"{ setpriv --reuid 65533 true || setpriv --euid 65533 true || cat /proc/%d/environ"
+		" || readlink /proc/%d/fd/1; } 2>/dev/null || echo refused",
+		pid, pid);
+	expect(x, trace, "refused\n");
+	expect(x, fence, "256\n");
+	assert_int_equal(sandbox_kill(x->s, id, SIGKILL, SANDBOX_TREE), 0);
+	wait_for(x, id, SANDBOX_EMPTY);
+	expect(x, fence, "0\n");
 }
 
 static void a_command_that_cannot_start_says_why(void **state)
@@ -366,6 +402,7 @@ int main(void)
 		TEST(the_hosts_secrets_are_not_there),
 		TEST(the_devices_work),
 		TEST(users_come_from_the_tree),
+		TEST(nesting_is_for_its_user_only),
 		TEST(a_command_that_cannot_start_says_why),
 		TEST(a_killed_tree_leaves_nothing),
 		TEST(other_trees_survive_a_kill),

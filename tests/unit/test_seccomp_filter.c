@@ -18,11 +18,13 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/scope.h"
+#include "runner/sandbox.h"
 #include "runner/seccomp_filter.h"
 
 #define HIGH (1L << 32)
@@ -34,7 +36,7 @@ struct call {
 	int err; /* expected; 0: anything but a refusal by the filter */
 };
 
-static const struct call calls[] = {
+static const struct call of_commands[] = {
 	{"getpid", SYS_getpid, {0}, 0},
 	{"socket unix", SYS_socket, {AF_UNIX, SOCK_STREAM, 0}, 0},
 	{"socket inet", SYS_socket, {AF_INET, SOCK_STREAM, 0}, 0},
@@ -52,6 +54,15 @@ static const struct call calls[] = {
 	{"unshare user", SYS_unshare, {CLONE_NEWUSER}, EPERM},
 	{"unshare mount", SYS_unshare, {CLONE_NEWNS}, EPERM},
 	{"clone user", SYS_clone, {CLONE_NEWUSER | SIGCHLD}, EPERM},
+	{"unshare cgroup", SYS_unshare, {CLONE_NEWCGROUP}, EPERM},
+	{"clone pid", SYS_clone, {CLONE_NEWPID | SIGCHLD}, EPERM},
+	{"setuid, nesting", SYS_setuid, {SANDBOX_NESTING_UID}, EPERM},
+	{"setfsuid, nesting", SYS_setfsuid, {SANDBOX_NESTING_UID}, EPERM},
+	{"setreuid, nesting", SYS_setreuid, {-1, SANDBOX_NESTING_UID}, EPERM},
+	{"setresuid, nesting", SYS_setresuid, {-1, -1, SANDBOX_NESTING_UID}, EPERM},
+	{"setresuid, high bits", SYS_setresuid, {HIGH | SANDBOX_NESTING_UID, -1, -1}, EPERM},
+	{"setresuid, init", SYS_setresuid, {-1, SANDBOX_INIT_UID, -1}, EPERM},
+	{"setresuid, none", SYS_setresuid, {-1, -1, -1}, 0},
 	{"clone3", SYS_clone3, {0}, ENOSYS},
 	{"setns", SYS_setns, {0, 0}, EPERM},
 	{"mount", SYS_mount, {0}, EPERM},
@@ -69,27 +80,50 @@ static const struct call calls[] = {
 	{"from the future", 5000, {0}, ENOSYS},
 };
 
-static int load(int fd)
+/* What the filter lets through is refused by the kernel for flags that do not go together. */
+static const struct call of_nesting[] = {
+	{"clone user", SYS_clone, {CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_FS}, EINVAL},
+	{"unshare user", SYS_unshare, {CLONE_NEWUSER | CLONE_PTRACE}, EINVAL},
+	{"clone mount", SYS_clone, {CLONE_NEWUSER | CLONE_NEWNS | CLONE_FS}, EPERM},
+	{"clone cgroup", SYS_clone, {CLONE_NEWCGROUP | SIGCHLD}, EPERM},
+	{"unshare cgroup", SYS_unshare, {CLONE_NEWCGROUP}, EPERM},
+	{"unshare mount", SYS_unshare, {CLONE_NEWNS}, EPERM},
+	{"unshare net", SYS_unshare, {CLONE_NEWNET}, EPERM},
+	{"netlink route", SYS_socket, {AF_NETLINK, SOCK_DGRAM, 0}, EAFNOSUPPORT},
+	{"raw socket", SYS_socket, {AF_INET, SOCK_RAW | SOCK_CLOEXEC, 255}, EPERM},
+	{"packet filter", SYS_setsockopt, {0, SOL_IP, 64, 0, 0}, EPERM},
+	{"packet filter, 6", SYS_setsockopt, {0, SOL_IPV6, HIGH | 64, 0, 0}, EPERM},
+	{"socket inet", SYS_socket, {AF_INET, SOCK_STREAM, 0}, 0},
+	{"clone3", SYS_clone3, {0}, ENOSYS},
+	{"setns", SYS_setns, {0, 0}, EPERM},
+	{"mount", SYS_mount, {0}, EPERM},
+	{"bpf", SYS_bpf, {0}, EPERM},
+};
+
+/* As init and the process itself do: all of the first parts, and own. */
+static int load(int fd, enum seccomp_filter_part own)
 {
 	uint32_t len[SECCOMP_FILTERS] = {0};
 	struct fail f = {0};
+	off_t at = 0;
 
 	if (seccomp_filter_write(fd, len, &f) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
-	off_t at = 0;
-	for (int i = 0; i < SECCOMP_FILTERS; i++) {
+	for (int i = 0; i < SECCOMP_FILTERS; at += len[i++]) {
 		auto_free void *data = malloc(len[i]);
 		struct sock_fprog program = {.len = (unsigned short)(len[i] / 8), .filter = data};
+		if (i >= (int)SECCOMP_COMMANDS && i != (int)own)
+			continue;
 		if (!data || pread(fd, data, len[i], at) != (ssize_t)len[i] ||
 			syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
 			return -1;
-		at += len[i];
 	}
 	return 0;
 }
 
 /* Runs body under the filter; returns its wait status. */
-static int under_filter(void (*body)(const void *arg), const void *arg)
+static int under_filter(
+	enum seccomp_filter_part own, void (*body)(const void *arg), const void *arg)
 {
 	int status = -1;
 	pid_t pid = fork();
@@ -97,7 +131,7 @@ static int under_filter(void (*body)(const void *arg), const void *arg)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		int fd = memfd_create("filter", MFD_CLOEXEC);
-		if (load(fd) < 0)
+		if (load(fd, own) < 0)
 			_exit(2);
 		body(arg);
 		_exit(0);
@@ -116,15 +150,26 @@ static void make_call(const void *arg)
 		_exit(1);
 }
 
-static void calls_get_what_the_tables_say(void **state)
+static void check(enum seccomp_filter_part own, const struct call *c, size_t len)
 {
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
-		int status = under_filter(make_call, &calls[i]);
+	for (; len; c++, len--) {
+		int status = under_filter(own, make_call, c);
 		if (status != 0)
-			print_error("%s: wait status %x\n", calls[i].what, (unsigned)status);
+			print_error("%s: wait status %x\n", c->what, (unsigned)status);
 		assert_int_equal(status, 0);
 	}
+}
+
+static void commands_get_what_the_tables_say(void **state)
+{
+	(void)state;
+	check(SECCOMP_COMMANDS, of_commands, ARRAY_LEN(of_commands));
+}
+
+static void nesting_gets_its_namespaces_only(void **state)
+{
+	(void)state;
+	check(SECCOMP_NESTING, of_nesting, ARRAY_LEN(of_nesting));
 }
 
 #ifdef __x86_64__
@@ -137,7 +182,7 @@ static void call_as_x32(const void *arg)
 static void other_architectures_are_killed(void **state)
 {
 	(void)state;
-	int status = under_filter(call_as_x32, NULL);
+	int status = under_filter(SECCOMP_COMMANDS, call_as_x32, NULL);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGSYS);
 }
@@ -146,7 +191,8 @@ static void other_architectures_are_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_get_what_the_tables_say),
+		cmocka_unit_test(commands_get_what_the_tables_say),
+		cmocka_unit_test(nesting_gets_its_namespaces_only),
 #ifdef __x86_64__
 		cmocka_unit_test(other_architectures_are_killed),
 #endif
