@@ -187,7 +187,7 @@ static void on_dead(struct kernel *kernel, const struct kernel_death *death)
 	if (asked)
 		browser_request_fail_sent(b, -ENXIO, "the browser was closed");
 	else
-		browser_request_fail_sent(b, -EIO, why.text);
+		browser_request_fail_all(b, -EIO, why.text); /* also those for which it started */
 	forget_pages(b);
 	browser_relay_close(b->relay);
 	b->relay = NULL;

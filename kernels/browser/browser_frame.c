@@ -48,26 +48,39 @@ static void on_data(struct browser *b, const struct kernel_frame *frame)
 	buf_add(&request->answer, data.value, data.len);
 }
 
+/* result.json of a request. What has none has not been carried out. */
+static int take_result(struct browser_request *request, const struct kernel_frame *frame)
+{
+	struct kernel_field result;
+
+	if (!kernel_wire_find(frame, "result", &result))
+		return request->read ? 0 : -EIO;
+	if (!is_json(result.value, result.len))
+		return -EIO;
+	buf_add(&request->result, result.value, result.len);
+	return buf_add_char(&request->result, '\n');
+}
+
 static void on_answer(struct browser *b, const struct kernel_frame *frame)
 {
+	static const char large[] = "the answer is over 128 MiB";
+	static const char senseless[] = "the driver's answer makes no sense";
 	struct browser_request *request = browser_request_find(b, frame->execution);
-	struct kernel_field error, words = {0}, result;
+	struct kernel_field error, words = {0};
 	int err = 0;
 
 	if (!request || !request->sent)
 		return;
-	if (kernel_wire_find(frame, "errno", &error))
+	int taken = take_result(request, frame);
+	if (kernel_wire_find(frame, "errno", &error)) {
 		err = -errno_of(&error);
-	kernel_wire_find(frame, "message", &words);
-	if (kernel_wire_find(frame, "result", &result) && is_json(result.value, result.len)) {
-		buf_add(&request->result, result.value, result.len);
-		buf_add_char(&request->result, '\n');
-	}
-	if (request->answer.error && !err) {
-		static const char large[] = "the answer is over 128 MiB";
-
+		kernel_wire_find(frame, "message", &words);
+	} else if (request->answer.error) {
 		err = request->answer.error;
 		words = (struct kernel_field){.value = large, .len = sizeof(large) - 1};
+	} else if (taken < 0) {
+		err = taken;
+		words = (struct kernel_field){.value = senseless, .len = sizeof(senseless) - 1};
 	}
 	browser_request_end(request, err, words.value ? words.value : "", words.len);
 }

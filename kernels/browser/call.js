@@ -104,6 +104,7 @@ class Call {
 			(outcome && outcome.answer && Buffer.from(JSON.stringify(outcome.answer) + '\n'));
 		const { wire, types } = this.browser;
 
+		wire.socket.cork(); // all of it in one system call
 		if (data)
 			wire.sendData(this.id, data);
 		wire.send(types.answer, this.id, {
@@ -111,6 +112,7 @@ class Call {
 			message: failure ? failure.message : undefined,
 			result: this.operation.read ? undefined
 				: JSON.stringify(this.result(tab, outcome, failure, watch)) });
+		wire.socket.uncork();
 	}
 }
 

@@ -10,13 +10,13 @@ const { evaluate } = require('./script');
 const PIXELS_MAX = 100e6; // above about 110 million the browser leaves the rest white
 
 async function checkSize(tab, params) {
-	if (!params.fullPage)
+	if (!params.fullPage || params.clip)
 		return;
 	const { cssContentSize: size } = await tab.cdp.send('Page.getLayoutMetrics');
 
 	if (size.width * size.height > PIXELS_MAX)
 		throw new Failure('EFBIG', `the page is ${Math.ceil(size.width)}x${Math.ceil(size.height)}: ` +
-			'an image has at most 100 million pixels; take parts with "clip"');
+			'an image has at most 100 million pixels; take parts with "fullPage" and "clip"');
 }
 
 async function picture(tab, { selector, timeout, ...params }, call) {

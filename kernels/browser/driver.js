@@ -4,6 +4,7 @@ const { Wire, types } = require('./wire');
 const { Browser } = require('./browser');
 const { configure } = require('./settings');
 
+const NODE_MIN = 20; // playwright-core's
 let browser = null;
 
 const wire = new Wire(3, (type, id, fields) => {
@@ -31,4 +32,10 @@ process.on('uncaughtException', (error) => console.error(error));
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'])
 	process.on(name, () => browser ? browser.close() : process.exit(0));
 
-wire.send(types.ready, 0, {});
+if (parseInt(process.versions.node) < NODE_MIN) {
+	wire.send(types.error, 0, { value: `Node ${process.versions.node} is too old, the browser's ` +
+		`driver needs ${NODE_MIN} or newer; make deps installs one of its own` });
+	wire.socket.end(() => process.exit(1));
+} else {
+	wire.send(types.ready, 0, {});
+}

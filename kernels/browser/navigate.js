@@ -4,6 +4,7 @@ const { Failure, failureOf } = require('./failure');
 const { locate } = require('./element');
 
 const LOAD = ['load', 'domcontentloaded', 'networkidle', 'commit'];
+const LAYOUT_MS = 10000; // that a large page may take after its load before it tells its title
 const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d)/i;
 
 function withScheme(url) {
@@ -65,10 +66,10 @@ async function go(tab, params, call, navigate) {
 }
 
 // The answer of the four that navigate.
-async function arrived(tab, outcome) {
+async function arrived(tab, outcome, call) {
 	tab.status = outcome.status === undefined ? null : outcome.status;
 	if (outcome.document !== false)
-		await tab.refresh();
+		await tab.refresh('', Math.min(call.timeout || LAYOUT_MS, LAYOUT_MS));
 	const answer = { url: tab.url, title: tab.title, status: tab.status };
 
 	if (outcome.download)
@@ -87,7 +88,7 @@ const goto = {
 		await tab.revive();
 		await tab.unblock();
 		return arrived(tab, await go(tab, params, call,
-			(options) => tab.page.goto(full, options)));
+			(options) => tab.page.goto(full, options)), call);
 	},
 };
 
@@ -105,7 +106,7 @@ function history(method, words) {
 				await tab.revive();
 			}
 			return arrived(tab, await go(tab, params, call,
-				(options) => tab.page[method](options)));
+				(options) => tab.page[method](options)), call);
 		},
 	};
 }

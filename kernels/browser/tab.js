@@ -7,6 +7,7 @@ const LINE_MAX = 16384;
 const LATE_EFFECT_MS = 2000;
 const SILENCE_MS = 300;
 const REFRESH_MS = 50;
+const BUSY_MS = 500;
 
 const short = (text, max = URL_MAX) => text.length > max ? `${text.slice(0, max)}...` : text;
 
@@ -162,19 +163,18 @@ class Tab {
 		this.soon = setTimeout(() => this.refresh().catch(() => {}), REFRESH_MS);
 	}
 
-	// The title now; a page that is busy keeps the last one known.
-	async refresh() {
+	// The title now; a page that is busy keeps the last one known, which for a new document is none.
+	async refresh(known = this.title, limit = BUSY_MS) {
 		clearTimeout(this.soon);
 		let timer;
 		const busy = new Promise((resolve) => {
-			timer = setTimeout(resolve, 500, null);
+			timer = setTimeout(resolve, limit, null);
 		});
 		const title = this.crashed || this.dialog ? null
 			: await Promise.race([this.page.title().catch(() => null), busy]);
 
 		clearTimeout(timer);
-		if (title !== null)
-			this.title = title;
+		this.title = title !== null ? title : known;
 		this.url = short(this.page.url());
 		this.tell();
 	}

@@ -8,6 +8,7 @@ const CHUNK = 512 * 1024; // of an answer; a frame is at most 32 MiB
 
 const types = {
 	ready: 16,
+	error: 20, // instead of ready: why it cannot start
 	setup: 64,
 	request: 65,
 	abort: 66,

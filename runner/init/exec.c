@@ -6,6 +6,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
+#include <linux/securebits.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -116,7 +117,9 @@ static int set_caps(struct exec_plan *plan)
 	for (size_t i = 0; i < ARRAY_LEN(caps); i++)
 		data[0].permitted |= 1U << caps[i];
 	data[0].effective = data[0].inheritable = data[0].permitted;
-	if (syscall(SYS_capset, &header, data) < 0)
+	/* Without the bit, access(2) would answer as if there were no capabilities. */
+	if (syscall(SYS_prctl, PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0 ||
+		syscall(SYS_capset, &header, data) < 0)
 		return failed(plan, "setting capabilities", NULL);
 	for (size_t i = 0; i < ARRAY_LEN(caps); i++) {
 		if (syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, caps[i], 0, 0) < 0)

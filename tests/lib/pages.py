@@ -95,7 +95,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
                     self.give("<title>authorized</title>")
                 else:
                     self.give("", 401, www_authenticate="Basic realm=x")
-            case "/big": self.give("<title>big</title><p>" + "x" * (int(query["mb"]) << 20))
+            case "/big": self.give("<title>big</title>" + ("<p>" + "x" * 1021) * (int(query["mb"]) << 10))
             case "/drip":
                 # Half of it, then nothing until somebody asks for /release.
                 self.send_response(200)
