@@ -21,7 +21,7 @@ function locate(tab, selector) {
 async function explain(error, target, selector, call) {
 	const failure = failureOf(error, { selector, aborted: call.signal.aborted });
 
-	if (failure.code !== 'ETIMEDOUT' && failure.code !== 'EIO')
+	if (!['ETIMEDOUT', 'EIO', 'EBUSY'].includes(failure.code))
 		return failure;
 	const count = await Promise.race([target.locator.count().catch(() => -1),
 		new Promise((resolve) => setTimeout(resolve, 1000, -1).unref())]);

@@ -31,6 +31,7 @@ const hints = {
 
 const messages = [
 	[/strict mode violation/, 'ENOTUNIQ'],
+	[/Invalid frame in aria-ref/, 'ESTALE'],
 	[/Page crashed|Target crashed/, 'EIO'],
 	[/has been closed|Browser closed|Target closed/, 'ENXIO'],
 	[/interrupted by another navigation/, 'ECANCELED'],

@@ -10,6 +10,8 @@ const { give } = require('./give');
 // Screenshots do not wait for web fonts, which may never come.
 process.env.PW_TEST_SCREENSHOT_NO_FONTS_READY = '1';
 
+// What Chromium says where it may not build its own sandbox.
+const REFUSED = /No usable sandbox|setuid sandbox is not|Failed to move to new namespace/;
 const DISPLAYS = [99, 98, 97];
 const find = (paths) => paths.find((name) => fs.existsSync(name));
 
@@ -86,7 +88,7 @@ function options(config, shown, ownSandbox) {
 function reason(error) {
 	const lines = String(error.message).replace(/\x1b\[[0-9;]*m/g, '').split('\n');
 	const told = lines.find((line) => /\[err\].*(ERROR|FATAL|error while|cannot|No such|denied)/.test(line) &&
-		!/dbus|vaapi|gpu|udev|gcm|metrics/i.test(line));
+		!/dbus|vaapi|gpu|udev|gcm|metrics|netlink/i.test(line));
 
 	return told ? told.replace(/^.*\[err\]\s*/, '').replace(/^\[[^\]]*\]\s*/, '') : plain(lines[0]);
 }
@@ -101,7 +103,7 @@ async function start(config, shown, type) {
 	try {
 		return { context: await launch(true), own: true };
 	} catch (error) {
-		if (!/No usable sandbox|setuid sandbox|[Nn]amespace|zygote/.test(error.message))
+		if (!REFUSED.test(error.message))
 			throw error;
 		unlock(config.profile);
 		return { context: await launch(false), own: false };

@@ -41,6 +41,10 @@ setup() { setup_browser; }
 	eq "$(of goto .title)" d
 	ask goto "$PAGES/json"
 	eq "$(of goto .status)" 200
+	ask goto "$PAGES/pdf"
+	eq "$(of goto .status)" 200
+	ask goto http://u:p@127.0.0.1:8000/auth
+	eq "$(of goto .title)" authorized
 }
 
 @test "elements: none, several, hidden, disabled, covered, stale, no selector" {
@@ -48,6 +52,7 @@ setup() { setup_browser; }
 	ask goto "$PAGES/"
 	refused click '#nothing' ENOENT
 	refused click .d ENOTUNIQ
+	match "$(cat "$D/error")" 'resolved to 2 elements.*class="d".*class="d"'
 	refused click '#hidden' EBUSY
 	refused click '#disabled' EBUSY
 	refused click '#covered' EBUSY
@@ -61,6 +66,28 @@ setup() { setup_browser; }
 	refused mouse 'jump 1 1' EINVAL
 	refused upload $'#f\t/nowhere' ENOENT
 	refused wait '{"selector":"#never","timeout":300}' ETIMEDOUT
+	ask goto "$PAGES/detach"
+	refused click '#gone' ENOENT
+	ask goto "$PAGES/bodies"
+	match "$(cat "$B/snapshot")" one
+}
+
+@test "file: is the sandbox's own tree, and nothing of the host's" {
+	echo mine >"$D/files/work/mine"
+	echo host >"$T/host"
+	ask goto file:///work/mine
+	eq "$(cat "$B/text")" mine
+	refused goto "file://$T/host" ENOENT
+	ask goto file:///etc/passwd
+	eq "$(head -n 1 "$B/text")" "$(head -n 1 "$D/files/etc/passwd")"
+}
+
+@test "a request's own timeout is longer than the default, too" {
+	ask goto "$PAGES/"
+	ask timeout 1000
+	refused goto "$PAGES/slow?s=3" ETIMEDOUT
+	ask goto '{"url":"'"$PAGES/slow?s=3"'","timeout":30000}'
+	eq "$(of goto .status)" 200
 }
 
 @test "evaluate tells values apart and always gives JSON" {

@@ -39,27 +39,74 @@ code() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
 	eq "$(cat "$B/downloads/evil name.bin")" 12345
 }
 
-@test "the live page shows and controls the same browser" {
-	need Xtigervnc
-	ask config.json '{"headless": false}'
-	ask goto "$PAGES/"
+# The page at live_url in a browser of the host's, with the text of $1 as what is done there: `page`, and
+# what follows $1 as process.argv.
+look() {
 	NODE_PATH=$HELPERS/drivers/browser/node_modules node -e '
 		const { chromium } = require("playwright-core");
 		const fs = require("fs");
 		(async () => {
 			const browser = await chromium.launch({ executablePath: "/usr/bin/chromium",
-				chromiumSandbox: false });
+				chromiumSandbox: false, env: { ...process.env, TMPDIR: process.env.T } });
 			const page = await browser.newPage();
 			await page.goto(process.argv[1]);
 			await page.waitForSelector("canvas");
 			await page.waitForFunction(() => !document.getElementById("state").textContent);
-			await page.click("canvas", { position: { x: 640, y: 500 } });
-			fs.writeFileSync(process.argv[2], "#i\n");
-			await page.keyboard.type("human");
-			await page.waitForTimeout(500);
+			'"$1"'
 			await browser.close();
-		})();' "$(cat "$B/live_url")" "$B/focus"
-	wait_for eq "$(value 'document.querySelector("#i").value')" '"human"'
+		})();' "$(cat "$B/live_url")" "${@:2}"
+}
+
+@test "the live page shows and controls the same browser" {
+	need Xtigervnc
+	ask config.json '{"headless": false}'
+	ask goto "$PAGES/"
+	eq "$(of state.json .live)" true
+	# Colours other than one, then the keyboard: a click so that the page has it, until the text is there.
+	look '
+		await page.waitForFunction(() => {
+			const canvas = document.querySelector("canvas");
+			const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+			return new Set(new Uint32Array(data.buffer)).size > 20;
+		});
+		await page.click("canvas", { position: { x: 640, y: 500 } });
+		fs.writeFileSync(process.argv[2], "#i\n");
+		await page.keyboard.type("human");
+		const evaluate = process.argv[3];
+		for (const end = Date.now() + 20000; Date.now() < end;) {
+			const fd = fs.openSync(evaluate, "r+");
+			fs.writeSync(fd, "document.querySelector(\"#i\").value");
+			const value = JSON.parse(fs.readFileSync(fd, "utf8")).value;
+			fs.closeSync(fd);
+			if (value === "human")
+				break;
+		}' "$B/focus" "$B/evaluate"
+	eq "$(value 'document.querySelector("#i").value')" '"human"'
+}
+
+@test "text of any script is pasted into the live page" {
+	need Xtigervnc
+	ask config.json '{"headless": false}'
+	ask goto "$PAGES/"
+	look '
+		await page.click("canvas", { position: { x: 640, y: 500 } });
+		fs.writeFileSync(process.argv[2], "#i\n");
+		await page.evaluate(() => {
+			const data = new DataTransfer();
+			data.setData("text", "漢字 é😀");
+			document.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data }));
+		});
+		const evaluate = process.argv[3];
+		for (const end = Date.now() + 20000; Date.now() < end;) {
+			await page.keyboard.press("Control+V");
+			const fd = fs.openSync(evaluate, "r+");
+			fs.writeSync(fd, "document.querySelector(\"#i\").value");
+			const value = JSON.parse(fs.readFileSync(fd, "utf8")).value;
+			fs.closeSync(fd);
+			if (value)
+				break;
+		}' "$B/focus" "$B/evaluate"
+	match "$(value 'document.querySelector("#i").value')" '漢字 é😀'
 }
 
 @test "without a display the live page says which package it needs" {

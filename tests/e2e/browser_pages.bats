@@ -38,6 +38,14 @@ setup() { setup_browser; }
 	eq "$(of click .download)" 'evil name.bin'
 	wait_for is_file "$B/downloads/evil name.bin"
 	rm "$B/downloads/evil name.bin"
+	# The session goes on, and one that a redirect leads to is one, too.
+	ask cookies.json '[{"name":"a","value":"b"}]'
+	ask click '#download'
+	ask goto "$PAGES/to-download"
+	eq "$(of goto .download)" 'evil name (1).bin'
+	wait_for is_file "$B/downloads/evil name (1).bin"
+	eq "$(cat "$B/url")" "$PAGES/"
+	eq "$(value document.cookie)" '"a=b"'
 }
 
 @test "dialogs hold nothing up" {
@@ -59,6 +67,17 @@ setup() { setup_browser; }
 	ask goto "$PAGES/leave"
 	ask click button
 	ask goto "$PAGES/two"
+	ask goto "$PAGES/leave"
+	ask click button
+	ask close x
+	eq "$(of state.json .state)" stopped
+}
+
+@test "dialogs of a page that still loads hold its load up neither" {
+	ask goto "$PAGES/xss"
+	eq "$(of goto .status)" 200
+	eq "$(cat "$B/title")" xss
+	eq "$(jq -r .type "$B/dialog" | tr '\n' ' ')" 'alert confirm prompt '
 }
 
 @test "frames: seen and used by their refs" {
@@ -67,6 +86,12 @@ setup() { setup_browser; }
 	ref=$(grep -oE 'button "inner".*\[ref=[a-z0-9]+\]' "$B/snapshot" | grep -oE 'ref=[a-z0-9]+')
 	ask click "$ref"
 	match "$(cat "$B/snapshot")" 'button "done"'
+	# Of another site, and so in another process.
+	ref=$(grep -oE 'button "far".*\[ref=[a-z0-9]+\]' "$B/snapshot" | grep -oE 'ref=[a-z0-9]+')
+	ask click "$ref"
+	match "$(cat "$B/snapshot")" 'button "pressed"'
+	ask goto "$PAGES/two"
+	refused click "$ref" ESTALE
 }
 
 @test "files are chosen in the sandbox" {
@@ -74,6 +99,12 @@ setup() { setup_browser; }
 	ask goto "$PAGES/"
 	ask upload $'#f\t/work/up.txt'
 	eq "$(cat "$B/title")" up.txt:5
+	# What is no file input, but opens a file chooser.
+	ask goto "$PAGES/chooser"
+	ask upload $'#open\t/work/up.txt'
+	eq "$(cat "$B/title")" up.txt
+	ask timeout 600
+	refused upload $'body\t/work/up.txt' ETIMEDOUT
 }
 
 @test "cookies, storage and viewport go out and come back" {

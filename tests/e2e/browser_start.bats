@@ -79,6 +79,22 @@ own_drivers() {
 	eq "$(of state.json .state)" crashed
 }
 
+@test "where the machine refuses its namespaces, Chromium runs without its own sandbox, and says so" {
+	own_drivers
+	mount_sandbox
+	sed -i 's|/usr/bin/chromium|/work/chromium|' "$DRIVER/launch.js"
+	cat >"$D/files/work/chromium" <<'END'
+#!/bin/sh
+for arg; do [ "$arg" != --no-sandbox ] || exec /usr/bin/chromium "$@"; done
+echo 'Failed to move to new namespace: PID namespaces supported, but failed: errno = No space left on device' >&2
+exit 1
+END
+	chmod 755 "$D/files/work/chromium"
+	echo '{"headless": true}' >"$B/config.json"
+	ask goto about:blank
+	eq "$(of state.json .sandbox)" sandpit
+}
+
 # hostile TEXT: a driver that says it is ready and then runs the text, with send(type, id, fields).
 hostile() {
 	cat >"$DRIVER/driver.js" <<END

@@ -22,7 +22,8 @@ HOME = """<title>Home</title><h1>Hello</h1><a href=/two>two</a>
 <button id=late onclick="setTimeout(()=>document.body.insertAdjacentHTML('beforeend','<p id=came>came</p>'),500)">l</button>
 <button id=spin onclick="for(;;){}">spin</button>"""
 FRAMES = """<title>Frames</title><iframe srcdoc="<button onclick=this.textContent='done'>inner</button>"></iframe>
-<iframe src="http://localhost:%d/two"></iframe>"""
+<iframe src="http://localhost:%d/two"></iframe>
+<iframe src="http://localhost:%d/button"></iframe>"""
 
 GLYPHS = """<meta charset=utf-8><title>glyphs</title><style>span{font-size:40px;display:inline-block;
 width:60px;height:60px}</style>""" + "".join(
@@ -81,7 +82,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
             case "/download":
                 self.give(b"12345", kind="application/octet-stream",
                           content_disposition='attachment; filename="../../evil name.bin"')
-            case "/frames": self.give(FRAMES % port)
+            case "/frames": self.give(FRAMES % (port, port))
             case "/tall":
                 self.give("<body style='margin:0'><div style='background:linear-gradient(red,blue);"
                           f"height:{query['h']}px'></div>")
@@ -111,6 +112,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
                 released.set()
                 self.give("released")
             case "/to-download": self.give("", 302, location="/download")
+            case "/button": self.give("<button onclick=\"this.textContent='pressed'\">far</button>")
             case "/pdf": self.give(PDF, kind="application/pdf")
             case "/glyphs": self.give(GLYPHS)
             case "/xss": self.give(XSS)
