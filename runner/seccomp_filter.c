@@ -289,6 +289,9 @@ static const struct refused refused_to_nesting[] = {
 	REFUSED_FLAG("unshare", CLONE_NEWTIME),
 	REFUSED_FAMILY(AF_NETLINK),
 	{"socket", EPERM, 1, 0xf, SOCK_RAW, false},
+	/* Devices of a network by ioctl: ethtool, bridges, bonds, vlans, tunnels. */
+	{"ioctl", EPERM, 1, 0xffffffc0, 0x8940, false},
+	{"ioctl", EPERM, 1, 0xffffff80, 0x8980, false},
 };
 
 static void release(scmp_filter_ctx *ctx)

@@ -1,5 +1,5 @@
 # browser/: a login, a form and a screenshot, as an SDK's user does it.
-# runs-as: root user
+# runs-as: root user single
 load ../lib/helper
 load ../lib/browser
 
