@@ -195,3 +195,13 @@ END
 	mount_sandbox
 	ask goto about:blank
 }
+
+@test "net=proxy: the browser asks the proxy, which refuses what is not named; the sandbox's own pages are reached" {
+	setup_browser -o net=proxy,net_allow=example.org
+	ask goto "$PAGES/two"
+	eq "$(of goto .status)" 200
+	ask goto http://other.example/
+	eq "$(of goto .status)" 403
+	match "$(cat "$B/text")" 'sandpit: .*net_allow'
+	grep -q 'refused http://other.example:80' "$D/log"
+}
