@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/unsafe.h"
+
 /* Runs in init's own memory while init is suspended: raw system calls, nothing of libc that keeps
  * state. Returns 0 or notes the failure. */
 static int failed(struct exec_plan *plan, const char *step, const char *path)
@@ -44,6 +46,8 @@ static int set_filter(struct exec_plan *plan)
 	int which = plan->wanted->nests ? INIT_OWN_FILTERS + 1 : INIT_OWN_FILTERS;
 	const struct sock_fprog *filter = &plan->init->filters[which];
 
+	if (unsafe_is("filter"))
+		return 0;
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, filter) < 0)
 		return failed(plan, "installing the system call filter", NULL);
 	return 0;
