@@ -205,10 +205,10 @@ print(time.process_time())'")
 
 @test "disk: what a kernel or a child in the background writes is stopped, too" {
 	mount_sandbox -o disk=40M
-	start_run 'true; setsid sh -c "while :; do head -c 1M /dev/zero; done >/work/f" &'
-	ended() { (($(jq .processes "$D/stats.json") <= 1)); }
+	new_mark
+	start_run "true; setsid sh -c 'while :; do head -c 1M /dev/zero; done >/work/f # mark.$MARK' &"
 	wait_for has_text "$D/log" 'limit: the disk holds'
-	wait_for ended
+	wait_for not_living "mark[.]$MARK"
 }
 
 @test "disk: deep and odd trees are measured" {
