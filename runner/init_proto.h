@@ -25,6 +25,9 @@ struct init_setup {
 	struct sandbox_limits limits; /* of every process; memory_bytes only without a cgroup */
 };
 
+/* The control group counts threads, and init has one beside its first: it is not the sandbox's. */
+#define INIT_EXTRA_THREADS 1
+
 enum init_request_kind { INIT_SPAWN = 1, INIT_KILL, INIT_FORGET };
 
 struct init_request {

@@ -223,6 +223,7 @@ static int make_cgroup(struct sandbox *s, const struct sandbox_config *config, s
 	snprintf(name, sizeof(name), "%lx-%lx", (unsigned long)st.st_dev, (unsigned long)st.st_ino);
 	if (!limits.pids)
 		limits.pids = SANDBOX_DEFAULT_PIDS;
+	limits.pids += INIT_EXTRA_THREADS;
 	return cgroup_new(name, &limits, &s->cgroup, f);
 }
 

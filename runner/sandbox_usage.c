@@ -70,7 +70,10 @@ int sandbox_usage(const struct sandbox *s, struct sandbox_usage *ret)
 {
 	struct sandbox_usage group = {0}, proc = {0};
 
-	if (cgroup_usage(s->cgroup, &group)) {
+	bool whole = cgroup_usage(s->cgroup, &group);
+	if (group.pids > INIT_EXTRA_THREADS)
+		group.pids -= INIT_EXTRA_THREADS;
+	if (whole) {
 		*ret = group;
 		return 0;
 	}
