@@ -197,8 +197,17 @@ struct sandbox_event {
 	int wait_status; /* as waitpid(2) gives it */
 	int err; /* negative errno */
 	uint64_t cpu_usec;
+	uint32_t spawns; /* that init has carried out so far */
+	bool alone; /* no process but init lives */
 	char text[200]; /* which step failed, on which path */
 };
+
+/* Whether no process lives in it but init, so that nothing can change in its tree. */
+bool sandbox_is_quiet(const struct sandbox *s);
+
+/* Whom to tell of a change of that: in the call that asks for the first process, before it can
+ * start, and in the one that gets the event of the last one's end, before that is returned. */
+void sandbox_watch_quiet(struct sandbox *s, void (*changed)(void *arg, bool quiet), void *arg);
 
 /* 1 and an event, 0 when there is none now, -EPIPE when init has died (the sandbox is gone). */
 int sandbox_next_event(struct sandbox *s, struct sandbox_event *ret);

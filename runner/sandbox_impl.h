@@ -75,6 +75,12 @@ struct sandbox {
 	int user_ns_fd;
 	int net_ns_fd; /* -1: the host's */
 	bool dead; /* the link is closed at the other end */
+	uint32_t spawns; /* asked for, */
+	uint32_t spawns_done; /* and as init has counted them */
+	bool alone; /* init has said so after the last of these */
+	bool told_running;
+	void (*quiet_changed)(void *arg, bool quiet); /* may be NULL */
+	void *quiet_arg;
 	pid_t net_pid; /* the supervisor of pasta or slirp4netns; 0: none */
 	int net_fd; /* it ends when this is closed */
 	struct idmap map;

@@ -142,6 +142,27 @@ static int send_spawn(struct sandbox *s, const struct sandbox_spawn *spawn, stru
 	return packet.error ? packet.error : send_packet(s, packet.data, packet.len, fds, fds_len);
 }
 
+bool sandbox_is_quiet(const struct sandbox *s)
+{
+	/* When init dies, its end of the link is closed before all others are killed. */
+	return !s->dead && (!s->spawns || (s->alone && s->spawns == s->spawns_done));
+}
+
+void sandbox_watch_quiet(struct sandbox *s, void (*changed)(void *arg, bool quiet), void *arg)
+{
+	s->quiet_changed = changed;
+	s->quiet_arg = arg;
+}
+
+static void tell_quiet(struct sandbox *s, bool quiet)
+{
+	if (s->told_running == !quiet)
+		return;
+	s->told_running = !quiet;
+	if (s->quiet_changed)
+		s->quiet_changed(s->quiet_arg, quiet);
+}
+
 int sandbox_spawn(struct sandbox *s, const struct sandbox_spawn *spawn, struct fail *f)
 {
 	auto_buf struct buf strings = {0};
@@ -162,8 +183,12 @@ int sandbox_spawn(struct sandbox *s, const struct sandbox_spawn *spawn, struct f
 		err = add_strings(&strings, spawn->argv, &w.argc);
 	if (err == 0)
 		err = add_strings(&strings, spawn->env, &w.envc);
-	if (err == 0)
+	if (err == 0) {
+		tell_quiet(s, false);
 		err = send_spawn(s, spawn, &w, &strings, group_fds);
+		s->spawns += err == 0;
+		tell_quiet(s, sandbox_is_quiet(s));
+	}
 	if (err < 0)
 		sandbox_limit_end(s, spawn->id);
 	if (err == -E2BIG)
@@ -207,8 +232,12 @@ int sandbox_next_event(struct sandbox *s, struct sandbox_event *ret)
 	/* Init is ours, but commands may have taken it over: only what makes sense is passed on. */
 	if (len != sizeof(*ret) || (unsigned)ret->kind > SANDBOX_EMPTY) {
 		s->dead = true;
+		tell_quiet(s, false);
 		return -EPIPE;
 	}
+	s->spawns_done = ret->spawns;
+	s->alone = ret->alone;
+	tell_quiet(s, sandbox_is_quiet(s));
 	ret->text[sizeof(ret->text) - 1] = '\0';
 	if (ret->kind == SANDBOX_FAILED || ret->kind == SANDBOX_EMPTY)
 		sandbox_limit_end(s, ret->id);

@@ -40,6 +40,7 @@ struct init {
 	struct init_setup setup;
 	struct sock_fprog filters[INIT_FILTERS]; /* owned */
 	struct list spawns;
+	uint32_t spawns_done; /* requests to spawn so far */
 	bool orphan_reaped; /* some tree may have become empty */
 	uint64_t scanned_usec;
 	bool blocked; /* the link took no more events */
@@ -90,6 +91,9 @@ void tree_step(struct init *init);
 
 /* Finds out which ended spawns are empty. */
 void tree_check_empty(struct init *init);
+
+/* Whether no process of the sandbox lives but init, of whom they all descend. */
+bool tree_is_alone(void);
 
 /* Milliseconds until tree_step() or tree_check_empty() wants to be called; -1: never. */
 int tree_timeout(const struct init *init);

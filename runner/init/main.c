@@ -54,6 +54,8 @@ static int send_of_spawn(struct init *init, struct spawn *s)
 			.wait_status = s->wait_status,
 			.err = s->err,
 			.cpu_usec = s->cpu_usec,
+			.spawns = init->spawns_done,
+			.alone = order[i] != SANDBOX_STARTED && tree_is_alone(),
 		};
 		if (!(s->unsent & 1u << order[i]))
 			continue;
@@ -98,6 +100,7 @@ static void handle(struct init *init, const void *packet, size_t len, int *fds, 
 	const struct init_request *r = packet;
 
 	if (len >= sizeof(struct init_spawn) && r->kind == INIT_SPAWN) {
+		init->spawns_done++;
 		spawn_request(init, packet, len, fds, fds_len);
 		return;
 	}

@@ -264,7 +264,7 @@ static bool mark_seen(void *arg, pid_t pid, ino_t tag)
 	return true;
 }
 
-static bool is_alone(void)
+bool tree_is_alone(void)
 {
 	siginfo_t info;
 
@@ -295,8 +295,7 @@ void tree_check_empty(struct init *init)
 	init->orphan_reaped = false;
 	if (!waiting)
 		return;
-	/* Every process of the sandbox descends from init: no child, no process. */
-	if (!is_alone())
+	if (!tree_is_alone())
 		scan(init, mark_seen, init);
 	init->scanned_usec = clock_monotonic_usec();
 	list_for_each(item, &init->spawns)

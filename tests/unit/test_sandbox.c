@@ -348,6 +348,43 @@ static void other_trees_survive_a_kill(void **state)
 	wait_for(x, other, SANDBOX_EMPTY);
 }
 
+static void count_changes(void *arg, bool quiet)
+{
+	int *changes = arg;
+
+	changes[quiet]++;
+}
+
+static void it_is_quiet_when_nothing_lives(void **state)
+{
+	struct fixture *x = need(state);
+	auto_close int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int changes[2] = {0};
+	uint32_t a, b;
+
+	sandbox_watch_quiet(x->s, count_changes, changes);
+	assert_true(sandbox_is_quiet(x->s));
+	a = spawn(x, &x->root, "exec sleep 500", null_fd);
+	assert_false(sandbox_is_quiet(x->s));
+	b = spawn(x, &x->root, "true", null_fd);
+	wait_for(x, b, SANDBOX_EMPTY);
+	assert_false(sandbox_is_quiet(x->s));
+	assert_int_equal(changes[false], 1);
+	assert_int_equal(sandbox_kill(x->s, a, SIGKILL, SANDBOX_TREE), 0);
+	wait_for(x, a, SANDBOX_ENDED);
+	assert_true(sandbox_is_quiet(x->s));
+	assert_int_equal(changes[true], 1);
+
+	/* One that its tree has forgotten is not forgotten. */
+	a = spawn(x, &x->root, "setsid sleep 500 & exit", null_fd);
+	wait_for(x, a, SANDBOX_ENDED);
+	assert_int_equal(sandbox_forget(x->s, a), 0);
+	b = spawn(x, &x->root, "true", null_fd);
+	wait_for(x, b, SANDBOX_ENDED);
+	assert_false(sandbox_is_quiet(x->s));
+	sandbox_watch_quiet(x->s, NULL, NULL);
+}
+
 static void init_cannot_be_harmed(void **state)
 {
 	struct fixture *x = need(state);
@@ -406,6 +443,7 @@ int main(void)
 		TEST(a_command_that_cannot_start_says_why),
 		TEST(a_killed_tree_leaves_nothing),
 		TEST(other_trees_survive_a_kill),
+		TEST(it_is_quiet_when_nothing_lives),
 		TEST(init_cannot_be_harmed),
 		TEST(mount_points_are_never_followed),
 		TEST(the_tree_survives_a_restart),
