@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CC ?= gcc
 VERSION := 0.1.0
 
-# A variant is a build of its own in a directory of its own: make VARIANT=asan, tsan, clang.
+# A variant is a build of its own in a directory of its own: make VARIANT=asan, tsan, clang, fuse314.
 VARIANT ?=
 B := build$(if $(VARIANT),/$(VARIANT))
 
@@ -22,9 +22,13 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes 
 	-Wwrite-strings -Wformat=2
 BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSANDPIT_VERSION='"$(VERSION)"' \
 	-I. -include common/banned.h $(WARN)
+# A libfuse of our own, once `make deps` has built one: see fs/get_libfuse. VARIANT=fuse314 does with the
+# distribution's.
+OWN_FUSE := $(if $(filter-out fuse314,$(or $(VARIANT),none)),$(wildcard build/libfuse/lib/libfuse3.a))
+PKG_CONFIG := $(if $(OWN_FUSE),PKG_CONFIG_PATH=$(CURDIR)/build/libfuse/lib/pkgconfig:$$PKG_CONFIG_PATH )pkg-config
 # Asked once, and only when something is compiled: `make deps` works without pkg-config.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS)))$(PKG_CFLAGS)
-PKG_LIBS = $(eval PKG_LIBS := $(shell pkg-config --libs $(PKGS)))$(PKG_LIBS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS)))$(PKG_CFLAGS)
+PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 ALL_CFLAGS = $(BASE_CFLAGS) $(CFLAGS) $(CFLAGS_$(VARIANT)) $(PKG_CFLAGS) -MMD -MP
 ALL_LIBS = $(PKG_LIBS) -pthread -lm
 
@@ -80,13 +84,13 @@ $(DRIVERS)/r/wire.so: kernels/r/wire.c
 $(DRIVERS)/jupyter/jupyter-driver: $(wildcard kernels/jupyter/*.c) $(DRIVER_WIRE) common/json_in.c \
 		common/json_out.c common/fail.c common/clock.c $(wildcard kernels/driver/*.h kernels/jupyter/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) -O2 $(shell pkg-config --cflags json-c libzmq libcrypto) -o $@ \
-		$(filter %.c,$^) $(shell pkg-config --libs json-c libzmq libcrypto)
+	$(CC) $(BASE_CFLAGS) -O2 $(shell $(PKG_CONFIG) --cflags json-c libzmq libcrypto) -o $@ \
+		$(filter %.c,$^) $(shell $(PKG_CONFIG) --libs json-c libzmq libcrypto)
 
 $(B)/sandpit: $(B)/obj/fs/main.o $(FS_OBJ) $(LIB_OBJ)
 	$(CC) $(CFLAGS_$(VARIANT)) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
-$(B)/obj/%.o: %.c
+$(B)/obj/%.o: %.c $(OWN_FUSE)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
@@ -128,10 +132,17 @@ EXPORT ?= yes
 DEPS += libnfs-dev libnfs-utils iproute2 file
 SERVERS_yes := nfs-ganesha nfs-ganesha-vfs diod
 
+# For files/ at full speed: a libfuse that lets the kernel read and write by itself, built from Debian's
+# own source package where the distribution's is older. FUSE317=no leaves it out.
+FUSE317 ?= yes
+DEPS_FUSE_yes := dpkg-dev meson ninja-build
+
 # Installs what is missing, as root or through sudo; then the npm packages as they are pinned. The
 # browser's driver needs Node 20: where the distribution's is older, it gets one of its own.
 NODE_VERSION := 22.12.0
 deps: deps-debian deps-servers
+	@[ "$(FUSE317)" != yes ] || fs/get_libfuse build/libfuse || \
+		echo "deps: no libfuse of our own: files/ will work without passthrough, slower"
 	@for name in $(if $(filter yes,$(CODE)),javascript) $(if $(filter yes,$(BROWSER)),browser); do \
 		lock=kernels/$$name/node_modules/.package-lock.json; \
 		[ ! -e $$lock ] || [ kernels/$$name/package-lock.json -nt $$lock ] || continue; \
@@ -144,7 +155,7 @@ deps: deps-debian deps-servers
 
 deps-debian:
 	@missing=; command -v npm >/dev/null || [ "$(CODE)$(BROWSER)" = nono ] || missing=" npm"; \
-	for package in $(DEPS) $(DEPS_$(CODE)) $(DEPS_BROWSER_$(BROWSER)); do \
+	for package in $(DEPS) $(DEPS_$(CODE)) $(DEPS_BROWSER_$(BROWSER)) $(DEPS_FUSE_$(FUSE317)); do \
 		dpkg-query -W -f '$${db:Status-Status}\n' $$package 2>/dev/null | grep -qx installed || \
 			missing="$$missing $$package"; \
 	done; \
@@ -206,7 +217,7 @@ help:
 	@echo 'make install     installs below PREFIX=$(PREFIX), under DESTDIR= if given'
 	@echo 'make uninstall   takes it away again'
 	@echo 'make clean       removes what was built'
-	@echo 'VARIANT=asan, tsan or clang builds in a directory of its own'
+	@echo 'VARIANT=asan, tsan, clang or fuse314 builds in a directory of its own'
 
 clean:
 	rm -rf build

@@ -21,6 +21,7 @@ struct loop {
 	int wake_fd; /* owned; an eventfd that ends a wait at loop_stop() */
 	struct loop_source wake;
 	struct list timers;
+	uint64_t handled;
 	struct epoll_event batch[BATCH]; /* fetched, not yet handled; outlives a change of leader */
 	int batch_at, batch_len;
 
@@ -108,6 +109,11 @@ void loop_stop(struct loop *loop)
 	pthread_mutex_unlock(&loop->lock);
 }
 
+uint64_t loop_handled(const struct loop *loop)
+{
+	return loop->handled;
+}
+
 bool loop_stopping(struct loop *loop)
 {
 	return atomic_load(&loop->stop);
@@ -163,6 +169,7 @@ static void fire_timers(struct loop *loop)
 		if (timer->due_usec > clock_monotonic_usec())
 			break;
 		loop_timer_cancel(loop, timer);
+		loop->handled++;
 		timer->fire(timer);
 	}
 }
@@ -197,6 +204,7 @@ static void lead(struct loop *loop)
 		}
 		event = &loop->batch[loop->batch_at++];
 		source = event->data.ptr;
+		loop->handled++;
 		if (source)
 			source->ready(source, event->events);
 		if (!leads)

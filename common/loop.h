@@ -42,6 +42,9 @@ void loop_set_thread_start(struct loop *loop, void (*start)(void *arg), void *ar
 void loop_stop(struct loop *loop);
 bool loop_stopping(struct loop *loop);
 
+/* How many handlers of sources and timers have been called so far; by the leader. */
+uint64_t loop_handled(const struct loop *loop);
+
 /* Whether the calling thread holds the baton. */
 bool loop_leads(void);
 

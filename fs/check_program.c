@@ -14,6 +14,7 @@
 #include "runner/checkpoint/checkpoint.h"
 #include "fs/check.h"
 #include "runner/sandbox.h"
+#include "fs/libfuse.h"
 
 extern char **environ;
 
@@ -170,22 +171,10 @@ enum check_result check_network(struct buf *why)
 	return CHECK_OK;
 }
 
-/* "fusermount3 version: 3.17.2" comes with the library of the same version. */
-static bool is_library_new(int *ret_major, int *ret_minor)
-{
-	const char *const argv[] = {"fusermount3", "--version", NULL};
-	char line[128];
-
-	if (check_ask_program(argv, line, sizeof(line)) < 0 ||
-		sscanf(line, "fusermount3 version: %d.%d", ret_major, ret_minor) != 2)
-		return false;
-	return *ret_major > 3 || (*ret_major == 3 && *ret_minor >= 17);
-}
-
 enum check_result check_passthrough(struct buf *why)
 {
 	struct utsname name;
-	int major = 0, minor = 0, lib_major = 0, lib_minor = 0;
+	int major = 0, minor = 0;
 
 	if (uname(&name) < 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2)
 		return buf_add_str(why, "kernel version unknown"), CHECK_MISSING;
@@ -194,13 +183,15 @@ enum check_result check_passthrough(struct buf *why)
 			minor);
 		return CHECK_MISSING;
 	}
-	if (!is_library_new(&lib_major, &lib_minor)) {
-		buf_printf(why, "libfuse %d.%d; needs 3.17 or newer (files/ works, slower)",
-			lib_major, lib_minor);
+	if (!LIBFUSE_HAS_PASSTHROUGH) {
+		buf_printf(why,
+			"built with libfuse %s; needs 3.17 or newer, make deps gets it (files/ "
+			"works, slower)",
+			libfuse_version());
 		return CHECK_MISSING;
 	}
 	if (geteuid() != 0)
 		return buf_add_str(why, "the kernel gives it to root only"), CHECK_UNUSED;
-	buf_printf(why, "kernel %d.%d, libfuse %d.%d", major, minor, lib_major, lib_minor);
+	buf_printf(why, "kernel %d.%d, libfuse %s", major, minor, libfuse_version());
 	return CHECK_OK;
 }

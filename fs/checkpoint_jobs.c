@@ -11,6 +11,7 @@
 #include "common/json_out.h"
 #include "common/scope.h"
 #include "common/waiters.h"
+#include "fs/files_cache.h"
 #include "fs/mount.h"
 #include "runner/checkpoint/checkpoint.h"
 #include "runner/checkpoint/checkpoint_view.h"
@@ -221,6 +222,13 @@ static void over(struct request *r, int error)
 	waiters_wake(&r->ended);
 }
 
+/* A restore changes files/ behind the kernel's back, as commands do. */
+static void change_tree(struct request *r, bool begins)
+{
+	if (r->asked.op == CHECKPOINT_RESTORE)
+		files_cache_busy(r->jobs->m->files, begins);
+}
+
 static int start(struct request *r)
 {
 	int err;
@@ -230,9 +238,11 @@ static int start(struct request *r)
 	r->task.deadline_usec = clock_monotonic_usec() + r->asked.timeout_sec * USEC_PER_SEC;
 	r->job.work = work;
 	r->job.done = done;
+	change_tree(r, true);
 	err = job_start(&r->job, r->jobs->m->loop);
 	if (err == 0)
 		return 0;
+	change_tree(r, false);
 	r->task.code = TASK_FAILED_OPERATION;
 	fail_errno(&r->why, err, "it cannot be started");
 	checkpoint_error(r->task.code, &r->why, &r->answer);
@@ -245,6 +255,7 @@ static void done(struct job *job)
 	struct checkpoint_jobs *jobs = r->jobs;
 	struct list *item, *spare;
 
+	change_tree(r, false);
 	over(r, job->result);
 	if (must_wait(jobs))
 		return;

@@ -2,8 +2,7 @@
 // first looked at.
 #pragma once
 
-#define FUSE_USE_VERSION 314
-#include <fuse_lowlevel.h>
+#include "fs/libfuse.h"
 
 #include <stdint.h>
 

@@ -83,6 +83,10 @@ int files_new(const struct files_config *config, struct files **ret, struct fail
 	files->proc_fd = -1;
 	pthread_mutex_init(&files->devices_lock, NULL);
 	pthread_mutex_init(&files->dirs_lock, NULL);
+	pthread_mutex_init(&files->cache.watch.lock, NULL);
+	pthread_mutex_init(&files->backing.lock, NULL);
+	list_init(&files->cache.watch.all);
+	files->cache.watch.fd = -1;
 	list_init(&files->dirs);
 	r = set_up(files, f);
 	if (r < 0) {
@@ -98,6 +102,9 @@ void files_free(struct files *files)
 	if (!files)
 		return;
 	files_dirs_free(files);
+	files_watch_close(&files->cache.watch);
+	pthread_mutex_destroy(&files->cache.watch.lock);
+	pthread_mutex_destroy(&files->backing.lock);
 	node_table_free(files->nodes);
 	pthread_mutex_destroy(&files->dirs_lock);
 	scope_close(&files->proc_fd);
@@ -136,18 +143,21 @@ int files_check_movable(int dir_fd, uint64_t parent, const char *name)
 	return sx.stx_attributes & STATX_ATTR_MOUNT_ROOT ? -EBUSY : 0;
 }
 
-void files_fill_entry(struct files *files, fuse_ino_t ino, struct fuse_entry_param *ret)
+void files_fill_entry(struct files *files, const struct files_term *term, fuse_ino_t ino,
+	struct fuse_entry_param *ret)
 {
 	ret->ino = ino;
 	ret->generation = files->config.generation;
-	ret->entry_timeout = files->timeouts.entry;
-	ret->attr_timeout = files->timeouts.attr;
+	ret->entry_timeout = files_cache_entry(files, term);
+	ret->attr_timeout =
+		files_cache_attr(files, term, ino, ret->attr.st_mode, ret->attr.st_nlink);
 }
 
-int files_enter_found(struct files *files, const struct node_use *dir, uint64_t parent,
-	const char *name, const struct statx *sx, int fd, struct fuse_entry_param *ret)
+int files_enter_found(struct files *files, const struct files_name *name, const struct statx *sx,
+	int fd, struct fuse_entry_param *ret)
 {
-	struct node_found found = {.fd = fd, .reserved = files_is_reserved(parent, name)};
+	struct node_found found = {
+		.fd = fd, .reserved = files_is_reserved(name->parent, name->name)};
 	unsigned depth;
 	uint64_t ino;
 	int r = -ENOENT;
@@ -155,79 +165,85 @@ int files_enter_found(struct files *files, const struct node_use *dir, uint64_t 
 	*ret = (struct fuse_entry_param){0};
 	if (!found.reserved || S_ISDIR(sx->stx_mode)) {
 		files_key(files, sx, &found.key);
-		r = node_table_enter(files->nodes, parent, name, &found, &ino, &depth);
+		r = node_table_enter(files->nodes, name->parent, name->name, &found, &ino, &depth);
 	}
 	scope_close(&found.fd);
 	if (r < 0)
 		return r;
-	files_fill_entry(files, ino, ret);
 	files_fill(files, sx, &ret->attr);
 	if (S_ISLNK(sx->stx_mode))
-		files_fix_link_size(files, dir->fd, name, depth, &ret->attr);
+		files_fix_link_size(files, name->dir->fd, name->name, depth, &ret->attr);
+	files_fill_entry(files, &name->term, ino, ret);
 	return 0;
 }
 
-int files_enter(struct files *files, const struct node_use *dir, uint64_t parent, const char *name,
-	struct fuse_entry_param *ret)
+int files_enter(struct files *files, const struct files_name *name, struct fuse_entry_param *ret)
 {
 	struct statx sx = {0};
 	int r;
 
-	r = files_statx(dir->fd, name, &sx);
-	return r < 0 ? r : files_enter_found(files, dir, parent, name, &sx, -1, ret);
+	r = files_statx(name->dir->fd, name->name, &sx);
+	return r < 0 ? r : files_enter_found(files, name, &sx, -1, ret);
 }
 
 /* As files_enter(), and a file that is looked up, which may be opened next, is held: it can be
  * opened then although a command has put another in its place. */
-static int enter_held(struct files *files, const struct node_use *dir, uint64_t parent,
-	const char *name, struct fuse_entry_param *ret)
+static int enter_held(
+	struct files *files, const struct files_name *name, struct fuse_entry_param *ret)
 {
 	int fd = -1;
 	struct statx sx = {0};
 	int r;
 
-	r = files_statx(dir->fd, name, &sx);
-	if (r == 0 && S_ISREG(sx.stx_mode) && sx.stx_blocks <= HELD_BLOCKS_MAX)
-		fd = openat(dir->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	r = files_statx(name->dir->fd, name->name, &sx);
+	if (r == 0 && S_ISREG(sx.stx_mode) && sx.stx_blocks <= HELD_BLOCKS_MAX &&
+		!files_cache_is_quiet(files))
+		fd = openat(name->dir->fd, name->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0)
 		r = files_statx(fd, "", &sx);
 	if (r == 0)
-		return files_enter_found(files, dir, parent, name, &sx, fd, ret);
+		return files_enter_found(files, name, &sx, fd, ret);
 	scope_close(&fd);
 	return r;
 }
 
-void files_reply_entry(struct files *files, fuse_req_t req, const struct fuse_entry_param *e)
+void files_reply_entry(struct files *files, fuse_req_t req, const struct files_term *term,
+	const struct fuse_entry_param *e)
 {
+	files_cache_settle(files);
 	if (fuse_reply_entry(req, e) == -ENOENT)
 		files_forget(files, e->ino, 1);
+	else
+		files_cache_end(files, term, e->ino);
 }
 
 /* "." of any node: how a file server comes back to one whose number it has kept. */
-static int enter_again(struct files *files, fuse_ino_t ino, struct fuse_entry_param *ret)
+static int enter_again(struct files *files, fuse_ino_t ino, struct files_term *ret_term,
+	struct fuse_entry_param *ret)
 {
 	int r;
 
 	*ret = (struct fuse_entry_param){0};
+	*ret_term = files_cache_begin_node(files, ino);
 	r = files_stat(files, ino, &ret->attr);
 	if (r == 0)
 		r = node_table_again(files->nodes, ino);
-	files_fill_entry(files, ino, ret);
+	if (r == 0)
+		files_fill_entry(files, ret_term, ino, ret);
 	return r;
 }
 
 /* ".." of a directory: of files/ itself, the mount's root. */
-static int enter_parent(struct files *files, fuse_ino_t ino, struct fuse_entry_param *ret)
+static int enter_parent(struct files *files, fuse_ino_t ino, struct files_term *ret_term,
+	struct fuse_entry_param *ret)
 {
 	uint64_t parent;
 	int r;
 
 	r = node_table_parent(files->nodes, ino, &parent);
 	if (r < 0 || parent)
-		return r < 0 ? r : enter_again(files, parent, ret);
-	*ret = (struct fuse_entry_param){0};
-	files_fill_entry(files, FUSE_ROOT_ID, ret);
-	ret->generation = 0;
+		return r < 0 ? r : enter_again(files, parent, ret_term, ret);
+	*ret = (struct fuse_entry_param){.ino = FUSE_ROOT_ID};
 	ret->attr.st_ino = FUSE_ROOT_ID;
 	ret->attr.st_mode = S_IFDIR | 0755;
 	ret->attr.st_nlink = 2;
@@ -236,33 +252,40 @@ static int enter_parent(struct files *files, fuse_ino_t ino, struct fuse_entry_p
 	return 0;
 }
 
-static int look_up(
-	struct files *files, fuse_ino_t parent, const char *name, struct fuse_entry_param *ret)
+static int look_up(struct files *files, fuse_ino_t parent, const char *name,
+	struct files_term *ret_term, struct fuse_entry_param *ret)
 {
 	auto_use struct node_use dir = {0};
+	struct files_name found = {.dir = &dir, .parent = parent, .name = name};
 	int r;
 
+	*ret_term = (struct files_term){0};
 	if (!strcmp(name, "."))
-		return enter_again(files, parent, ret);
+		return enter_again(files, parent, ret_term, ret);
 	if (!strcmp(name, ".."))
-		return enter_parent(files, parent, ret);
+		return enter_parent(files, parent, ret_term, ret);
 	r = node_table_use(files->nodes, parent, &dir);
 	if (r < 0)
 		return r;
 	if (!S_ISDIR(dir.type))
 		return -ENOTDIR;
-	return dir.reserved ? -ENOENT : enter_held(files, &dir, parent, name, ret);
+	*ret_term = files_cache_begin(files, parent, &dir, true);
+	found.term = *ret_term;
+	return dir.reserved ? -ENOENT : enter_held(files, &found, ret);
 }
 
 void files_lookup(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+	struct files_term term;
 	struct fuse_entry_param e = {0};
-	int r = look_up(files, parent, name, &e);
+	int r = look_up(files, parent, name, &term, &e);
+	double absent = r == -ENOENT ? files_cache_negative(files, &term, parent) : 0;
 
 	if (r == 0) {
-		files_reply_entry(files, req, &e);
-	} else if (r == -ENOENT && files->timeouts.negative > 0) {
-		e = (struct fuse_entry_param){.entry_timeout = files->timeouts.negative};
+		files_reply_entry(files, req, &term, &e);
+	} else if (absent > 0) {
+		files_cache_settle(files);
+		e = (struct fuse_entry_param){.entry_timeout = absent};
 		fuse_reply_entry(req, &e);
 	} else {
 		files_reply(req, r);
@@ -276,7 +299,12 @@ void files_forget(struct files *files, fuse_ino_t ino, uint64_t nlookup)
 
 int files_root_entry(struct files *files, struct fuse_entry_param *ret)
 {
-	return enter_again(files, files->config.root_ino, ret);
+	struct files_term term;
+	int r = enter_again(files, files->config.root_ino, &term, ret);
+
+	/* Its name never changes. */
+	ret->entry_timeout = files_cache_forever(files);
+	return r;
 }
 
 int files_root_attr(struct files *files, struct stat *ret)

@@ -2,8 +2,7 @@
 // talk libfuse. Thread-safe: any number of threads may be in here at once.
 #pragma once
 
-#define FUSE_USE_VERSION 314
-#include <fuse_lowlevel.h>
+#include "fs/libfuse.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,6 +57,12 @@ int files_root_attr(struct files *files, struct stat *ret);
 
 /* How many nodes and descriptors it holds, for status.json. */
 void files_counts(struct files *files, uint64_t *ret_nodes, uint64_t *ret_fds);
+
+/* At INIT: whether the kernel offers to read and write files by itself (passthrough). Later: whether
+ * it does, and, if not, why. */
+void files_backing_offer(struct files *files, bool kernel_has);
+bool files_backing_is_on(struct files *files);
+void files_backing_why_not(struct files *files, char *ret, size_t size);
 
 /* The operations: as fuse_lowlevel_ops, with files first. Each answers its request exactly once.
  * Locks (flock, fcntl) are left to the kernel. A second directory of a rename or link that is not

@@ -126,17 +126,30 @@ int files_stat(struct files *files, uint64_t ino, struct stat *ret)
 	return r;
 }
 
+static void reply_attr(struct files *files, fuse_req_t req, uint64_t ino,
+	const struct files_term *term, int r, const struct stat *st)
+{
+	double timeout;
+
+	files_cache_settle(files);
+	if (r < 0) {
+		files_reply(req, r);
+		return;
+	}
+	timeout = files_cache_attr(files, term, ino, st->st_mode, st->st_nlink);
+	fuse_reply_attr(req, st, timeout);
+	files_cache_end(files, term, ino);
+}
+
 void files_getattr(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
+	struct files_term term = files_cache_begin_node(files, ino);
 	struct stat st;
 	int r;
 
 	(void)fi;
 	r = files_stat(files, ino, &st);
-	if (r < 0)
-		files_reply(req, r);
-	else
-		fuse_reply_attr(req, &st, files->timeouts.attr);
+	reply_attr(files, req, ino, &term, r, &st);
 }
 
 static int set_owner(struct files *files, int fd, const struct stat *attr, int to_set)
@@ -164,15 +177,18 @@ static int set_mode(struct files *files, int fd, mode_t mode)
 }
 
 /* Through an open file: by path it would wait for whoever holds a lease. */
-static int set_size(struct files *files, int fd, off_t size, struct fuse_file_info *fi)
+static int set_size(struct files *files, int fd, off_t size, const struct fuse_ctx *caller,
+	struct fuse_file_info *fi)
 {
 	auto_close int opened = fi ? -1 : files_reopen(files, fd, O_WRONLY);
 
-	if (fi)
-		fd = ((struct node_handle *)(uintptr_t)fi->fh)->fd;
-	else if (opened < 0)
+	if (!fi && opened < 0)
 		return opened;
-	return ftruncate(fi ? fd : opened, size) < 0 ? -errno : 0;
+	fd = fi ? ((struct node_handle *)(uintptr_t)fi->fh)->fd : opened;
+	if (ftruncate(fd, size) < 0)
+		return -errno;
+	files_drop_set_ids(fd, caller);
+	return 0;
 }
 
 static int set_times(int fd, const struct stat *attr, int to_set)
@@ -192,15 +208,15 @@ static int set_times(int fd, const struct stat *attr, int to_set)
 
 /* The mode after the owner, which takes the set-id bits away; the times last, since the size
  * changes them. */
-static int set_attr(
-	struct files *files, int fd, const struct stat *attr, int to_set, struct fuse_file_info *fi)
+static int set_attr(struct files *files, int fd, const struct stat *attr, int to_set,
+	const struct fuse_ctx *caller, struct fuse_file_info *fi)
 {
 	const int times = FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME |
 			  FUSE_SET_ATTR_MTIME_NOW;
 	int r = 0;
 
 	if (to_set & FUSE_SET_ATTR_SIZE)
-		r = set_size(files, fd, attr->st_size, fi);
+		r = set_size(files, fd, attr->st_size, caller, fi);
 	if (r == 0 && (to_set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)))
 		r = set_owner(files, fd, attr, to_set);
 	if (r == 0 && (to_set & FUSE_SET_ATTR_MODE))
@@ -211,7 +227,7 @@ static int set_attr(
 }
 
 static int change(struct files *files, fuse_ino_t ino, struct stat *attr, int to_set,
-	struct fuse_file_info *fi)
+	const struct fuse_ctx *caller, struct fuse_file_info *fi)
 {
 	auto_use struct node_use use = {0};
 	int r;
@@ -221,19 +237,17 @@ static int change(struct files *files, fuse_ino_t ino, struct stat *attr, int to
 		return r;
 	if (use.reserved)
 		return -EACCES;
-	r = set_attr(files, use.fd, attr, to_set, fi);
+	r = set_attr(files, use.fd, attr, to_set, caller, fi);
 	return r < 0 ? r : files_stat(files, ino, attr);
 }
 
 void files_setattr(struct files *files, fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	int to_set, struct fuse_file_info *fi)
 {
+	struct files_term term = files_cache_begin_node(files, ino);
 	struct stat st = *attr;
 	int r;
 
-	r = change(files, ino, &st, to_set, fi);
-	if (r < 0)
-		files_reply(req, r);
-	else
-		fuse_reply_attr(req, &st, files->timeouts.attr);
+	r = change(files, ino, &st, to_set, fuse_req_ctx(req), fi);
+	reply_attr(files, req, ino, &term, r, &st);
 }

@@ -39,6 +39,7 @@ struct answer {
 	fuse_req_t req;
 	fuse_ino_t ino; /* of the directory */
 	const struct node_use *use; /* of the directory, for attributes; NULL: names only */
+	struct files_term term; /* with attributes */
 	char *data;
 	size_t len, size;
 	uint64_t *entered; /* behind data: the nodes on which a lookup was counted */
@@ -124,7 +125,7 @@ static void close_dir(struct files *files, struct files_dir *dir)
 	pthread_mutex_lock(&files->dirs_lock);
 	list_remove(&dir->link);
 	pthread_mutex_unlock(&files->dirs_lock);
-	node_table_detach(files->nodes, dir->handle);
+	(void)node_table_detach(files->nodes, dir->handle);
 	free_dir(dir);
 }
 
@@ -132,6 +133,22 @@ void files_dirs_free(struct files *files)
 {
 	while (!list_empty(&files->dirs))
 		close_dir(files, list_entry(files->dirs.next, struct files_dir, link));
+}
+
+/* The kernel keeps a listing from one open to the next if no name has changed in between. */
+static void let_keep(
+	struct files *files, uint64_t ino, const struct files_dir *dir, struct fuse_file_info *fi)
+{
+	const struct node_use use = {.fd = dir->handle->fd};
+	struct files_term term = files_cache_begin(files, ino, &use, true);
+	uint64_t token;
+
+	if (!term.covered)
+		return;
+	files_cache_settle(files);
+	token = files_cache_token(files, ino, true);
+	fi->cache_readdir = token != 0;
+	fi->keep_cache = node_table_token(files->nodes, ino, token);
 }
 
 void files_opendir(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -144,6 +161,7 @@ void files_opendir(struct files *files, fuse_req_t req, fuse_ino_t ino, struct f
 		return;
 	}
 	fi->fh = (uintptr_t)dir;
+	let_keep(files, ino, dir, fi);
 	if (fuse_reply_open(req, fi) == -ENOENT)
 		close_dir(files, dir);
 }
@@ -228,13 +246,15 @@ static size_t add_plus(
 	struct answer *a, const struct files_dir *dir, const struct dirent64_raw *entry)
 {
 	struct fuse_entry_param e = {0};
+	const struct files_name name = {
+		.dir = a->use, .parent = a->ino, .name = entry->d_name, .term = a->term};
 	size_t need = fuse_add_direntry_plus(a->req, NULL, 0, entry->d_name, NULL, 0);
 	int r = -ENOENT;
 
 	if (need > a->size - a->len)
 		return need;
 	if (!is_dots(entry->d_name))
-		r = files_enter(a->files, a->use, a->ino, entry->d_name, &e);
+		r = files_enter(a->files, &name, &e);
 	if (r < 0) {
 		e = (struct fuse_entry_param){0};
 		e.attr.st_ino = entry_ino(a, dir, entry);
@@ -288,6 +308,20 @@ static int fill_answer(struct answer *a, struct files_dir *dir, off_t off)
 	return a->len ? 0 : r;
 }
 
+static void reply_listed(struct answer *a)
+{
+	int r = fuse_reply_buf(a->req, a->data, a->len);
+
+	while (a->entered_len) {
+		uint64_t ino = a->entered[--a->entered_len];
+
+		if (r == -ENOENT)
+			files_forget(a->files, ino, 1);
+		else
+			files_cache_end(a->files, &a->term, ino);
+	}
+}
+
 static void list(struct answer *a, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct files_dir *dir = dir_of(fi);
@@ -302,11 +336,11 @@ static void list(struct answer *a, size_t size, off_t off, struct fuse_file_info
 		r = fill_answer(a, dir, off);
 		pthread_mutex_unlock(&dir->lock);
 	}
+	files_cache_settle(a->files);
 	if (r < 0)
 		files_reply(a->req, r);
-	else if (fuse_reply_buf(a->req, a->data, a->len) == -ENOENT)
-		while (a->entered_len)
-			files_forget(a->files, a->entered[--a->entered_len], 1);
+	else
+		reply_listed(a);
 }
 
 void files_readdir(struct files *files, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
@@ -322,7 +356,11 @@ void files_readdirplus(struct files *files, fuse_req_t req, fuse_ino_t ino, size
 {
 	/* The open directory itself: names are looked up where they were listed. */
 	struct node_use use = {.fd = dir_of(fi)->handle->fd, .type = S_IFDIR};
-	struct answer a = {.files = files, .req = req, .ino = ino, .use = &use};
+	struct answer a = {.files = files,
+		.req = req,
+		.ino = ino,
+		.use = &use,
+		.term = files_cache_begin(files, ino, &use, true)};
 
 	list(&a, size, off, fi);
 }

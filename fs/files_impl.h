@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "common/buf.h"
+#include "fs/files_cache.h"
 #include "fs/node_table.h"
 
 #define FILES_DEVICES_MAX 64
@@ -18,17 +19,17 @@
  * server has given to its clients stay good. At most 40 MB. */
 #define FILES_IDLE_MAX (128 * 1024)
 
-/* For how long the kernel may use what it was told, in seconds. All zero: it asks again each time,
- * so that what a command in the sandbox changed is seen at once. */
-struct files_timeouts {
-	double entry;
-	double attr;
-	double negative;
+/* Whether the kernel reads and writes files by itself. */
+struct files_backing {
+	bool kernel_has;
+	pthread_mutex_t lock;
+	int state; /* under lock; 0: not asked yet, > 0: it does, < 0: why not */
 };
 
 struct files {
 	struct files_config config;
-	struct files_timeouts timeouts;
+	struct files_cache cache;
+	struct files_backing backing;
 	struct node_table *nodes; /* owned */
 	int proc_fd; /* owned: /proc/self/fd */
 	dev_t root_dev;
@@ -67,15 +68,25 @@ int files_check_movable(int dir_fd, uint64_t parent, const char *name);
 /* A directory to make or find something in. -EACCES: reserved. -ENOTDIR. */
 int files_use_dir(struct files *files, uint64_t ino, struct node_use *ret);
 
-/* Looks name up in the directory that dir is, counts a lookup and fills the entry. */
-int files_enter(struct files *files, const struct node_use *dir, uint64_t parent, const char *name,
-	struct fuse_entry_param *ret);
+/* A name in a directory that is looked up or made, and what may be promised of it. */
+struct files_name {
+	const struct node_use *dir;
+	uint64_t parent; /* the directory's id */
+	const char *name;
+	struct files_term term; /* begun before anything is looked at */
+};
+
+/* Looks the name up, counts a lookup and fills the entry. */
+int files_enter(struct files *files, const struct files_name *name, struct fuse_entry_param *ret);
 /* The same where the inode has been looked at already. fd: O_PATH of it, taken, or -1. */
-int files_enter_found(struct files *files, const struct node_use *dir, uint64_t parent,
-	const char *name, const struct statx *sx, int fd, struct fuse_entry_param *ret);
-void files_fill_entry(struct files *files, fuse_ino_t ino, struct fuse_entry_param *ret);
+int files_enter_found(struct files *files, const struct files_name *name, const struct statx *sx,
+	int fd, struct fuse_entry_param *ret);
+/* All but the attributes; those are in ret->attr. */
+void files_fill_entry(struct files *files, const struct files_term *term, fuse_ino_t ino,
+	struct fuse_entry_param *ret);
 /* Takes the lookup back when the answer did not reach the kernel. */
-void files_reply_entry(struct files *files, fuse_req_t req, const struct fuse_entry_param *e);
+void files_reply_entry(struct files *files, fuse_req_t req, const struct files_term *term,
+	const struct fuse_entry_param *e);
 
 /* -- files_attr.c -- */
 
@@ -99,6 +110,16 @@ int files_real_id(uid_t id, uid_t base, uint32_t len, uid_t owner, uid_t *ret);
 /* What a link reads as, into buf. */
 int files_link_text(
 	struct files *files, int dir_fd, const char *name, unsigned depth, struct buf *ret);
+
+/* -- files_backing.c -- */
+
+/* Lets the kernel serve an open file by itself, where it can. */
+void files_backing_open(
+	struct files *files, fuse_req_t req, struct node_handle *handle, struct fuse_file_info *fi);
+void files_backing_close(struct files *files, struct node_handle *handle);
+
+/* What a write or truncation by anybody but root does to the mode, when it is done as root. */
+void files_drop_set_ids(int fd, const struct fuse_ctx *caller);
 
 /* -- files_open.c -- */
 

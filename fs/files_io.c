@@ -87,6 +87,8 @@ void files_write_buf(struct files *files, fuse_req_t req, fuse_ino_t ino, struct
 	bool append = (fi->flags & O_APPEND) && !fi->writepage;
 	ssize_t n = atomic_load(&files->full) ? -ENOSPC : write_from(fd_of(fi), in, off, append);
 
+	if (!fi->writepage)
+		files_drop_set_ids(fd_of(fi), fuse_req_ctx(req));
 	(void)ino;
 	if (n < 0)
 		files_reply(req, (int)n);

@@ -37,9 +37,10 @@ void files_readlink(struct files *files, fuse_req_t req, fuse_ino_t ino)
 }
 
 static int make_symlink(struct files *files, const char *target, fuse_ino_t parent,
-	const char *name, struct fuse_entry_param *ret)
+	const char *name, struct files_term *ret_term, struct fuse_entry_param *ret)
 {
 	auto_use struct node_use dir = {0};
+	struct files_name made = {.dir = &dir, .parent = parent, .name = name};
 	int r;
 
 	r = files_use_dir(files, parent, &dir);
@@ -47,29 +48,32 @@ static int make_symlink(struct files *files, const char *target, fuse_ino_t pare
 		return r;
 	if (files_is_reserved(parent, name))
 		return -EACCES;
+	made.term = *ret_term = files_cache_begin(files, parent, &dir, false);
 	if (symlinkat(target, dir.fd, name) < 0)
 		return -errno;
-	return files_enter(files, &dir, parent, name, ret);
+	return files_enter(files, &made, ret);
 }
 
 void files_symlink(
 	struct files *files, fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
 {
+	struct files_term term;
 	struct fuse_entry_param e;
-	int r = make_symlink(files, link, parent, name, &e);
+	int r = make_symlink(files, link, parent, name, &term, &e);
 
 	if (r < 0)
 		files_reply(req, r);
 	else
-		files_reply_entry(files, req, &e);
+		files_reply_entry(files, req, &term, &e);
 }
 
 /* Of the inode itself, by its descriptor: that the link in /proc is followed leads to it also when
  * it is a symbolic link. */
 static int make_link(struct files *files, fuse_ino_t ino, fuse_ino_t newparent, const char *newname,
-	struct fuse_entry_param *ret)
+	struct files_term *ret_term, struct fuse_entry_param *ret)
 {
 	auto_use struct node_use use = {0}, dir = {0};
+	struct files_name made = {.dir = &dir, .parent = newparent, .name = newname};
 	char fd_name[16];
 	int r;
 
@@ -80,20 +84,22 @@ static int make_link(struct files *files, fuse_ino_t ino, fuse_ino_t newparent, 
 		return r;
 	if (files_is_reserved(newparent, newname))
 		return -EACCES;
+	made.term = *ret_term = files_cache_begin(files, newparent, &dir, false);
 	snprintf(fd_name, sizeof(fd_name), "%d", use.fd);
 	if (linkat(files->proc_fd, fd_name, dir.fd, newname, AT_SYMLINK_FOLLOW) < 0)
 		return -errno;
-	return files_enter(files, &dir, newparent, newname, ret);
+	return files_enter(files, &made, ret);
 }
 
 void files_link(struct files *files, fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent,
 	const char *newname)
 {
+	struct files_term term;
 	struct fuse_entry_param e;
-	int r = make_link(files, ino, newparent, newname, &e);
+	int r = make_link(files, ino, newparent, newname, &term, &e);
 
 	if (r < 0)
 		files_reply(req, r);
 	else
-		files_reply_entry(files, req, &e);
+		files_reply_entry(files, req, &term, &e);
 }

@@ -21,9 +21,10 @@ static int make_node_at(int dir_fd, const char *name, mode_t mode)
 }
 
 static int make_node(struct files *files, fuse_ino_t parent, const char *name, mode_t mode,
-	struct fuse_entry_param *ret)
+	struct files_term *ret_term, struct fuse_entry_param *ret)
 {
 	auto_use struct node_use dir = {0};
+	struct files_name made = {.dir = &dir, .parent = parent, .name = name};
 	int r;
 
 	r = files_use_dir(files, parent, &dir);
@@ -31,20 +32,22 @@ static int make_node(struct files *files, fuse_ino_t parent, const char *name, m
 		return r;
 	if (files_is_reserved(parent, name))
 		return -EACCES;
+	made.term = *ret_term = files_cache_begin(files, parent, &dir, false);
 	r = make_node_at(dir.fd, name, mode);
-	return r < 0 ? r : files_enter(files, &dir, parent, name, ret);
+	return r < 0 ? r : files_enter(files, &made, ret);
 }
 
 static void reply_made(
 	struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
+	struct files_term term;
 	struct fuse_entry_param e;
-	int r = make_node(files, parent, name, mode, &e);
+	int r = make_node(files, parent, name, mode, &term, &e);
 
 	if (r < 0)
 		files_reply(req, r);
 	else
-		files_reply_entry(files, req, &e);
+		files_reply_entry(files, req, &term, &e);
 }
 
 void files_mknod(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name,

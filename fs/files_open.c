@@ -66,7 +66,7 @@ static int64_t nsec_of(const struct statx_timestamp *ts)
 /* Whether the kernel may keep the pages that it has: nothing changed since the last open, and then
  * already nothing had for long. Within a tick of the clock, or while a mapping's pages are dirty,
  * the same times can mean another content. */
-static bool is_unchanged(struct files *files, uint64_t ino, int fd)
+static bool is_settled(struct files *files, uint64_t ino, int fd)
 {
 	int64_t now = (int64_t)clock_wall_usec() * 1000;
 	struct node_stamp stamp;
@@ -84,30 +84,25 @@ static bool is_unchanged(struct files *files, uint64_t ino, int fd)
 	return node_table_stamp(files->nodes, ino, &stamp);
 }
 
+/* Nothing can have changed while the sandbox was quiet all along. */
+static bool is_unchanged(struct files *files, uint64_t ino, int fd)
+{
+	uint64_t token = files_cache_token(files, ino, false);
+	bool same = node_table_token(files->nodes, ino, token);
+
+	return is_settled(files, ino, fd) || same;
+}
+
 /* Nothing has to be done at close, so the kernel need not wait for us there. */
-static void set_handle(struct fuse_file_info *fi, struct node_handle *handle)
+static void set_handle(
+	struct files *files, fuse_req_t req, struct fuse_file_info *fi, struct node_handle *handle)
 {
 	fi->fh = (uintptr_t)handle;
 	fi->noflush = 1;
+	files_backing_open(files, req, handle, fi);
 }
 
-/* The kernel leaves this to us when it leaves the truncation to us. The caller's root may keep the
- * bits, as on any file system. */
-static void drop_set_ids(int fd, const struct fuse_ctx *caller)
-{
-	struct stat st;
-	mode_t drop = S_ISUID;
-
-	if (caller->uid == 0 || fstat(fd, &st) < 0)
-		return;
-	if (st.st_mode & S_IXGRP)
-		drop |= S_ISGID;
-	if (st.st_mode & drop)
-		fchmod(fd, st.st_mode & 07777 & ~drop);
-}
-
-static int open_node(struct files *files, fuse_ino_t ino, const struct fuse_ctx *caller,
-	struct fuse_file_info *fi)
+static int open_node(struct files *files, fuse_ino_t ino, fuse_req_t req, struct fuse_file_info *fi)
 {
 	auto_use struct node_use use = {0};
 	struct node_handle *handle;
@@ -120,23 +115,24 @@ static int open_node(struct files *files, fuse_ino_t ino, const struct fuse_ctx 
 	if (fd < 0)
 		return fd;
 	if (fi->flags & O_TRUNC)
-		drop_set_ids(fd, caller);
+		files_drop_set_ids(fd, fuse_req_ctx(req));
 	fi->keep_cache = is_unchanged(files, ino, fd);
 	r = node_table_attach(files->nodes, ino, fd, &handle);
 	if (r == 0)
-		set_handle(fi, handle);
+		set_handle(files, req, fi, handle);
 	return r;
 }
 
 static void close_handle(struct files *files, struct fuse_file_info *fi)
 {
-	node_table_detach(files->nodes, (struct node_handle *)(uintptr_t)fi->fh);
+	files_backing_close(files, (struct node_handle *)(uintptr_t)fi->fh);
 }
 
 void files_open(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	int r = open_node(files, ino, fuse_req_ctx(req), fi);
+	int r = open_node(files, ino, req, fi);
 
+	files_cache_settle(files);
 	if (r < 0)
 		files_reply(req, r);
 	else if (fuse_reply_open(req, fi) == -ENOENT)
@@ -168,8 +164,8 @@ static int open_existing(struct files *files, int dir_fd, const char *name, int 
 	return r == -ELOOP || r == -ENXIO || r == -EISDIR ? -ESTALE : r;
 }
 
-static int attach_made(
-	struct files *files, int fd, struct fuse_entry_param *e, struct fuse_file_info *fi)
+static int attach_made(struct files *files, fuse_req_t req, int fd, struct fuse_entry_param *e,
+	struct fuse_file_info *fi)
 {
 	struct node_handle *handle;
 	int r = node_table_attach(files->nodes, e->ino, fd, &handle);
@@ -177,14 +173,16 @@ static int attach_made(
 	if (r < 0)
 		files_forget(files, e->ino, 1);
 	else
-		set_handle(fi, handle);
+		set_handle(files, req, fi, handle);
 	return r;
 }
 
-static int create(struct files *files, fuse_ino_t parent, const char *name, mode_t mode,
-	struct fuse_file_info *fi, struct fuse_entry_param *ret)
+static int create(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name,
+	mode_t mode, struct fuse_file_info *fi, struct files_term *ret_term,
+	struct fuse_entry_param *ret)
 {
 	auto_use struct node_use dir = {0};
+	struct files_name made = {.dir = &dir, .parent = parent, .name = name};
 	auto_close int fd = -1;
 	struct statx sx = {0};
 	int r;
@@ -194,6 +192,7 @@ static int create(struct files *files, fuse_ino_t parent, const char *name, mode
 		return r;
 	if (files_is_reserved(parent, name))
 		return -EACCES;
+	made.term = *ret_term = files_cache_begin(files, parent, &dir, false);
 	fd = create_at(files, dir.fd, name, mode, fi->flags);
 	if (fd == -EEXIST && !(fi->flags & O_EXCL))
 		fd = open_existing(files, dir.fd, name, fi->flags);
@@ -201,15 +200,17 @@ static int create(struct files *files, fuse_ino_t parent, const char *name, mode
 		return fd;
 	r = files_statx(fd, "", &sx);
 	if (r == 0)
-		r = files_enter_found(files, &dir, parent, name, &sx, -1, ret);
-	return r < 0 ? r : attach_made(files, take_fd(&fd), ret, fi);
+		r = files_enter_found(files, &made, &sx, -1, ret);
+	return r < 0 ? r : attach_made(files, req, take_fd(&fd), ret, fi);
 }
 
-static void reply_created(struct files *files, fuse_req_t req, const struct fuse_entry_param *e,
-	struct fuse_file_info *fi)
+static void reply_created(struct files *files, fuse_req_t req, const struct files_term *term,
+	const struct fuse_entry_param *e, struct fuse_file_info *fi)
 {
-	if (fuse_reply_create(req, e, fi) != -ENOENT)
+	if (fuse_reply_create(req, e, fi) != -ENOENT) {
+		files_cache_end(files, term, e->ino);
 		return;
+	}
 	close_handle(files, fi);
 	files_forget(files, e->ino, 1);
 }
@@ -217,20 +218,22 @@ static void reply_created(struct files *files, fuse_req_t req, const struct fuse
 void files_create(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name,
 	mode_t mode, struct fuse_file_info *fi)
 {
+	struct files_term term;
 	struct fuse_entry_param e = {0};
-	int r = create(files, parent, name, mode, fi, &e);
+	int r = create(files, req, parent, name, mode, fi, &term, &e);
 
 	if (r < 0)
 		files_reply(req, r);
 	else
-		reply_created(files, req, &e, fi);
+		reply_created(files, req, &term, &e, fi);
 }
 
-static int make_nameless(struct files *files, fuse_ino_t parent, mode_t mode,
+static int make_nameless(struct files *files, fuse_req_t req, fuse_ino_t parent, mode_t mode,
 	struct fuse_file_info *fi, struct fuse_entry_param *ret)
 {
 	auto_use struct node_use dir = {0};
 	auto_close int fd = -1;
+	const struct files_term none = {0};
 	struct node_key key;
 	struct statx sx = {0};
 	uint64_t ino;
@@ -250,22 +253,23 @@ static int make_nameless(struct files *files, fuse_ino_t parent, mode_t mode,
 	r = node_table_enter_nameless(files->nodes, &key, &ino);
 	if (r < 0)
 		return r;
-	files_fill_entry(files, ino, ret);
 	files_fill(files, &sx, &ret->attr);
-	return attach_made(files, take_fd(&fd), ret, fi);
+	files_fill_entry(files, &none, ino, ret);
+	return attach_made(files, req, take_fd(&fd), ret, fi);
 }
 
 /* Reached only with a libfuse that has the operation (3.17); older ones answer EOPNOTSUPP. */
 void files_tmpfile(struct files *files, fuse_req_t req, fuse_ino_t parent, mode_t mode,
 	struct fuse_file_info *fi)
 {
+	const struct files_term none = {0};
 	struct fuse_entry_param e = {0};
-	int r = make_nameless(files, parent, mode, fi, &e);
+	int r = make_nameless(files, req, parent, mode, fi, &e);
 
 	if (r < 0)
 		files_reply(req, r);
 	else
-		reply_created(files, req, &e, fi);
+		reply_created(files, req, &none, &e, fi);
 }
 
 /* Data has been written by then; errors have been reported. */

@@ -9,6 +9,7 @@
 #include "common/unsafe.h"
 #include "common/visible.h"
 #include "fs/event_log.h"
+#include "fs/files_cache.h"
 
 void mount_log(struct mount *m, const char *format, ...)
 {
@@ -36,4 +37,15 @@ int mount_failed(struct mount *m, const char *path, int err, const struct fail *
 	if (m->error)
 		mount_log(m, "refused %s", m->error);
 	return err;
+}
+
+void mount_tell(struct mount *m)
+{
+	uint64_t heard = loop_handled(m->loop) - m->own_events;
+
+	if (heard == m->heard)
+		return;
+	m->heard = heard;
+	if (m->files && !files_cache_is_quiet(m->files))
+		files_cache_renew(m->files);
 }

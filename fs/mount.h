@@ -54,6 +54,9 @@ struct mount {
 	struct agent *agent;
 	struct fuse_session *session;
 
+	uint64_t own_events; /* of the loop's: those that tell nothing of the sandbox... */
+	uint64_t heard; /* ...and the others, when files/ was last told of them */
+
 	char *error; /* the last failed request's line, without newline; NULL: none */
 	uint64_t error_usec;
 	uint64_t requests, failures; /* control requests taken, refused */
@@ -71,6 +74,10 @@ struct mount {
 
 /* Records a failed request for /error and the log: "PATH: words (EINVAL)". Returns err. */
 int mount_failed(struct mount *m, const char *path, int err, const struct fail *f);
+
+/* Before something is told that may have been heard of the sandbox: what it has changed in files/
+ * shows from now on. */
+void mount_tell(struct mount *m);
 
 /* Writes an event to the log. */
 void mount_log(struct mount *m, const char *format, ...) __attribute__((format(printf, 2, 3)));

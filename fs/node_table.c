@@ -89,6 +89,107 @@ static struct node *find_key(struct node_table *t, const struct node_key *key)
 	return NULL;
 }
 
+static bool unpromise(struct node_table *t, struct node *node)
+{
+	bool was = node->is_promised;
+
+	if (was) {
+		list_remove(&node->promised);
+		t->promised_len--;
+	}
+	node->is_promised = false;
+	return was;
+}
+
+bool node_table_promise(struct node_table *t, uint64_t id, unsigned max, uint64_t *ret_oldest)
+{
+	struct node *node, *oldest = NULL;
+	bool can;
+
+	*ret_oldest = 0;
+	node_table_lock(t);
+	node = node_table_find(t, id);
+	can = node && !node->mappers;
+	if (can && !node->is_promised) {
+		node->is_promised = true;
+		list_add_tail(&t->promised, &node->promised);
+		t->promised_len++;
+	}
+	if (t->promised_len > max) {
+		oldest = list_entry(t->promised.next, struct node, promised);
+		*ret_oldest = oldest->id;
+		unpromise(t, oldest);
+	}
+	node_table_unlock(t);
+	return can;
+}
+
+bool node_table_unpromise(struct node_table *t, uint64_t id)
+{
+	struct node *node;
+	bool was;
+
+	node_table_lock(t);
+	node = node_table_find(t, id);
+	was = node && unpromise(t, node);
+	node_table_unlock(t);
+	return was;
+}
+
+unsigned node_table_take_promised(struct node_table *t, uint64_t *ret_ids, unsigned max)
+{
+	unsigned len = 0;
+
+	node_table_lock(t);
+	while (len < max && !list_empty(&t->promised)) {
+		struct node *node = list_entry(t->promised.next, struct node, promised);
+
+		ret_ids[len++] = node->id;
+		unpromise(t, node);
+	}
+	node_table_unlock(t);
+	return len;
+}
+
+bool node_table_is(struct node_table *t, uint64_t id, const struct node_key *key)
+{
+	struct node *node;
+	bool is;
+
+	node_table_lock(t);
+	node = node_table_find(t, id);
+	is = node && node_key_same(&node->key, key);
+	node_table_unlock(t);
+	return is;
+}
+
+uint64_t node_table_of_key(struct node_table *t, const struct node_key *key)
+{
+	struct node *node;
+	uint64_t id;
+
+	node_table_lock(t);
+	node = find_key(t, key);
+	id = node && node_key_same(&node->key, key) ? node->id : 0;
+	node_table_unlock(t);
+	return id;
+}
+
+bool node_table_token(struct node_table *t, uint64_t id, uint64_t token)
+{
+	struct node *node;
+	bool same = false;
+
+	node_table_lock(t);
+	node = node_table_find(t, id);
+	if (node) {
+		same = token && node->token == token;
+		node->token = token;
+	}
+	node_table_unlock(t);
+	return same;
+}
+
 static bool is_unneeded(const struct node_table *t, const struct node *node)
 {
 	return !node->lookups && !node->refs && node != t->root;
@@ -105,6 +206,7 @@ static void give_up(struct node_table *t, struct node *node)
 		parent->refs--;
 		settle(t, parent);
 	}
+	unpromise(t, node);
 	node_hash_remove(&t->by_id, &node->by_id);
 	if (node->in_by_key)
 		node_hash_remove(&t->by_key, &node->by_key);
@@ -168,6 +270,7 @@ static struct node *add_node(struct node_table *t, const struct node_key *key)
 	list_init(&node->unused);
 	list_init(&node->forgotten);
 	t->idle++;
+	list_init(&node->promised);
 	node->by_id.hash = hash_id(t, node->id);
 	node_hash_add(&t->by_id, &node->by_id);
 	if (!S_ISLNK(key->type)) {
@@ -388,6 +491,7 @@ int node_table_new(int tree_fd, const struct node_key *root, uint64_t root_id, u
 	list_init(&t->unused);
 	list_init(&t->recent);
 	list_init(&t->forgotten);
+	list_init(&t->promised);
 	t->max_fds = max_fds;
 	t->max_idle = max_idle;
 	if (getrandom(&t->hash_seed, sizeof(t->hash_seed), GRND_NONBLOCK) < 0)

@@ -45,7 +45,13 @@ struct node_handle {
 	struct node_handle *next;
 	unsigned users;
 	bool detached;
+	bool maps;
+	bool cached; /* the kernel reads and writes through us and its page cache */
+	int backing_id; /* or by itself: 0 or what it knows the file by */
 };
+
+/* How the kernel reads and writes an open file: see node_table_back(). */
+enum node_backing { NODE_BACKING_NONE, NODE_BACKING_WANTED, NODE_BACKING_HAS };
 
 /* A node in use: fd stays open until node_use_drop(). It may be O_PATH, and may be a handle's. */
 struct node_use {
@@ -132,12 +138,36 @@ int node_table_place(struct node_table *t, uint64_t id, struct node_place *ret);
 /* Gives fd, an open file of id, to the table: from now on it serves for the node, too. Takes fd,
  * also on error. -ESTALE, -ENOMEM. */
 int node_table_attach(struct node_table *t, uint64_t id, int fd, struct node_handle **ret);
-/* The handle is closed when its last user is done with it. */
-void node_table_detach(struct node_table *t, struct node_handle *handle);
+/* Until then the node may be changed through a mapping of the handle's file unseen. */
+void node_table_handle_maps(struct node_table *t, struct node_handle *handle);
+/* How the handle's file is served: as those that its node has already. The first decides: with id 0 it
+ * is WANTED to ask the kernel, then to call again with what the kernel gave (> 0), or with < 0: NONE.
+ * HAS: handle->backing_id is the node's, which may be another than id. */
+enum node_backing node_table_back(struct node_table *t, struct node_handle *handle, int id);
+uint64_t node_table_handle_id(const struct node_handle *handle);
+/* The handle is closed when its last user is done with it. Gives the kernel's id for the node's file,
+ * when it was the last handle that had it; else 0. */
+int node_table_detach(struct node_table *t, struct node_handle *handle);
 
 /* Whether the stamp is the one given last for this node; the new one is remembered. NULL forgets
  * it and says false. */
 bool node_table_stamp(struct node_table *t, uint64_t id, const struct node_stamp *stamp);
+
+/* The kernel is promised that the node's attributes stay as they are; false: not while somebody may
+ * change them through a mapping that we do not see. There are at most max such nodes: gives one whose
+ * promise has to be taken back instead, or 0. */
+bool node_table_promise(struct node_table *t, uint64_t id, unsigned max, uint64_t *ret_oldest);
+/* Ends the promise; whether there was one. */
+bool node_table_unpromise(struct node_table *t, uint64_t id);
+/* Ends up to max of them, the oldest first; how many ids were given. */
+unsigned node_table_take_promised(struct node_table *t, uint64_t *ret_ids, unsigned max);
+
+/* Whether the node is this inode; the id of the node that is, or 0. */
+bool node_table_is(struct node_table *t, uint64_t id, const struct node_key *key);
+uint64_t node_table_of_key(struct node_table *t, const struct node_key *key);
+
+/* Whether token, not 0, is the one given last for this node; it is remembered. */
+bool node_table_token(struct node_table *t, uint64_t id, uint64_t token);
 
 /* Closes the longer unused half of the descriptors, after EMFILE. */
 void node_table_relieve(struct node_table *t);

@@ -338,17 +338,64 @@ int node_table_attach(struct node_table *t, uint64_t id, int fd, struct node_han
 	return 0;
 }
 
-void node_table_detach(struct node_table *t, struct node_handle *handle)
+void node_table_handle_maps(struct node_table *t, struct node_handle *handle)
+{
+	node_table_lock(t);
+	handle->node->mappers += !handle->maps;
+	handle->maps = true;
+	node_table_unlock(t);
+}
+
+uint64_t node_table_handle_id(const struct node_handle *handle)
+{
+	return handle->node->id;
+}
+
+enum node_backing node_table_back(struct node_table *t, struct node_handle *handle, int id)
+{
+	struct node *node = handle->node;
+	enum node_backing how = NODE_BACKING_HAS;
+
+	node_table_lock(t);
+	if (node->cached || (!node->backed && id < 0)) {
+		node->cached++;
+		handle->cached = true;
+		how = NODE_BACKING_NONE;
+	} else if (!node->backed && id == 0) {
+		how = NODE_BACKING_WANTED;
+	} else {
+		if (!node->backed++)
+			node->backing_id = id;
+		handle->backing_id = node->backing_id;
+	}
+	node_table_unlock(t);
+	return how;
+}
+
+/* Gives what the kernel knows the node's file by, when nobody needs it any more. */
+static int leave_backing(struct node *node, struct node_handle *handle)
+{
+	node->mappers -= handle->maps;
+	node->cached -= handle->cached;
+	if (!handle->backing_id || --node->backed)
+		return 0;
+	return node->backing_id;
+}
+
+int node_table_detach(struct node_table *t, struct node_handle *handle)
 {
 	struct node_handle **at;
+	int backing_id;
 
 	node_table_lock(t);
 	at = &handle->node->handles;
 	while (*at != handle)
 		at = &(*at)->next;
 	*at = handle->next;
+	backing_id = leave_backing(handle->node, handle);
 	handle->detached = true;
 	if (!handle->users)
 		free_handle(t, handle);
 	node_table_unlock(t);
+	return backing_id;
 }

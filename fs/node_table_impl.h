@@ -35,6 +35,12 @@ struct node {
 	bool recent; /* in table->recent, not in table->unused */
 	bool stamped;
 	struct node_stamp stamp;
+	uint64_t token;
+	int backing_id; /* of its handles that have one */
+	unsigned backed, cached; /* handles of regular files, by how the kernel serves them */
+	unsigned mappers; /* handles through whose mappings it may be changed unseen */
+	bool is_promised; /* in table->promised */
+	struct list promised;
 	struct node_name *names; /* owned */
 	struct node_handle *handles; /* owned */
 	struct list unused; /* in table->unused or recent while fd is open and nobody uses it */
@@ -55,6 +61,8 @@ struct node_table {
 	unsigned open_fds; /* without... */
 	unsigned open_handles;
 	struct list unused; /* directories, longest unused first */
+	struct list promised; /* nodes of whose attributes the kernel is sure, oldest first */
+	unsigned promised_len;
 	struct list recent; /* small files, longest unused first */
 	unsigned recent_len;
 	struct list forgotten; /* nodes that nothing needed when they were put in, oldest first */

@@ -94,6 +94,7 @@ static fuse_req_t unpark(struct parked *p)
 {
 	fuse_req_t req = p->req;
 
+	mount_tell(p->m);
 	fuse_req_interrupt_func(req, NULL, NULL);
 	loop_timer_cancel(p->m->loop, &p->deadline);
 	loop_timer_cancel(p->m->loop, &p->look);

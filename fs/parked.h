@@ -2,8 +2,7 @@
 // exactly once: when it can go on, when its caller is interrupted, or when the mount ends.
 #pragma once
 
-#define FUSE_USE_VERSION 314
-#include <fuse_lowlevel.h>
+#include "fs/libfuse.h"
 
 #include <stdbool.h>
 

@@ -70,11 +70,18 @@ static void add_counts(struct json_out *j, struct mount *m)
 
 static void add_enabled(struct json_out *j, const struct mount *m)
 {
+	char why_not[160];
+
 	json_out_object(j, "enabled");
 	json_out_string(j, "ids", sandbox_ids_mode(m->sandbox));
 	json_out_string(j, "limits", sandbox_limits_mode(m->sandbox));
 	json_out_string(j, "net", m->net);
-	json_out_bool(j, "passthrough", false);
+	json_out_bool(j, "passthrough", files_backing_is_on(m->files));
+	files_backing_why_not(m->files, why_not, sizeof(why_not));
+	if (*why_not)
+		json_out_string(j, "passthroughWhyNot", why_not);
+	else
+		json_out_null(j, "passthroughWhyNot");
 	json_out_bool(j, "allowOther", m->config->allow_other);
 	json_out_object_end(j);
 }

@@ -1,8 +1,7 @@
 // The kernel's requests on synthetic files: names follow fuse_lowlevel_ops. By the leader only.
 #pragma once
 
-#define FUSE_USE_VERSION 314
-#include <fuse_lowlevel.h>
+#include "fs/libfuse.h"
 
 #include "fs/mount.h"
 

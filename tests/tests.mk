@@ -50,7 +50,8 @@ endif
 
 test-binaries: $(if $(VARIANT),,build/unsafe/sandpit) $(B)/sandpit drivers $(TEST_HELPERS) $(UNIT_TESTS) $(FUZZ_REPLAYS)
 
-test: deps check
+test: deps
+	@+$(MAKE) --no-print-directory check
 check: test-binaries ## all tests, without installing packages first
 	tests/run --unit $(if $(VARIANT),--variant $(VARIANT)) $(TEST_ARGS)
 unit: $(UNIT_TESTS) $(FUZZ_REPLAYS)
@@ -79,13 +80,13 @@ format-check:
 
 lint: $(B)/obj/lint/headers
 	tests/lint $(filter-out tests/%,$(filter %.c,$(ALL_C))) -- \
-		$(BASE_CFLAGS) $(shell pkg-config --cflags $(PKGS))
+		$(BASE_CFLAGS) $(shell $(PKG_CONFIG) --cflags $(PKGS))
 
 # Every header compiles alone.
 $(B)/obj/lint/headers: $(filter %.h,$(ALL_C))
 	@mkdir -p $(@D)
 	@for header in $^; do \
-		$(CC) $(BASE_CFLAGS) $(shell pkg-config --cflags $(PKGS)) -x c -fsyntax-only \
+		$(CC) $(BASE_CFLAGS) $(shell $(PKG_CONFIG) --cflags $(PKGS)) -x c -fsyntax-only \
 			-include $$header /dev/null || exit 1; \
 	done
 	@touch $@

@@ -610,6 +610,99 @@ static void test_stamps(void **state)
 
 #define WITH_TABLE(test) cmocka_unit_test_setup_teardown(test, make_table, remove_table)
 
+static void test_promises(void **state)
+{
+	uint64_t ids[3], oldest, taken[4];
+	static const char *const names[] = {"a", "b", "c"};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		make_file(names[i]);
+		ids[i] = enter_top(names[i]);
+	}
+	assert_true(node_table_promise(table, ids[0], 2, &oldest));
+	assert_true(node_table_promise(table, ids[0], 2, &oldest));
+	assert_true(node_table_promise(table, ids[1], 2, &oldest));
+	assert_int_equal(oldest, 0);
+	assert_true(node_table_promise(table, ids[2], 2, &oldest));
+	assert_int_equal(oldest, ids[0]);
+	assert_false(node_table_unpromise(table, ids[0]));
+	assert_true(node_table_unpromise(table, ids[1]));
+	assert_true(node_table_promise(table, ids[0], 2, &oldest));
+	node_table_forget(table, ids[2], 1);
+	assert_int_equal(node_table_take_promised(table, taken, 4), 1);
+	assert_int_equal(taken[0], ids[0]);
+	assert_int_equal(node_table_take_promised(table, taken, 4), 0);
+	assert_false(node_table_promise(table, ids[2], 2, &oldest));
+}
+
+static void test_tokens(void **state)
+{
+	uint64_t id;
+
+	(void)state;
+	make_file("f");
+	id = enter_top("f");
+	assert_false(node_table_token(table, id, 7));
+	assert_true(node_table_token(table, id, 7));
+	assert_false(node_table_token(table, id, 0));
+	assert_false(node_table_token(table, id, 0));
+	assert_false(node_table_token(table, id, 7));
+}
+
+static struct node_handle *attach(uint64_t id, const char *path)
+{
+	struct node_handle *handle;
+	int fd = openat(tree, path, O_RDWR | O_CLOEXEC);
+
+	assert_int_equal(node_table_attach(table, id, fd, &handle), 0);
+	return handle;
+}
+
+static void test_all_handles_of_a_node_are_served_alike(void **state)
+{
+	struct node_handle *a, *b;
+	uint64_t id;
+
+	(void)state;
+	make_file("f");
+	id = enter_top("f");
+	a = attach(id, "f");
+	b = attach(id, "f");
+	assert_int_equal(node_table_back(table, a, 0), NODE_BACKING_WANTED);
+	assert_int_equal(node_table_back(table, b, 0), NODE_BACKING_WANTED);
+	assert_int_equal(node_table_back(table, a, 5), NODE_BACKING_HAS);
+	assert_int_equal(node_table_back(table, b, 6), NODE_BACKING_HAS);
+	assert_int_equal(b->backing_id, 5);
+	assert_int_equal(node_table_detach(table, a), 0);
+	a = attach(id, "f");
+	assert_int_equal(node_table_back(table, a, 0), NODE_BACKING_HAS);
+	assert_int_equal(node_table_detach(table, b), 0);
+	assert_int_equal(node_table_detach(table, a), 5);
+
+	a = attach(id, "f");
+	b = attach(id, "f");
+	assert_int_equal(node_table_back(table, a, -1), NODE_BACKING_NONE);
+	assert_int_equal(node_table_back(table, b, 0), NODE_BACKING_NONE);
+	assert_int_equal(node_table_detach(table, a), 0);
+	assert_int_equal(node_table_detach(table, b), 0);
+}
+
+static void test_no_promise_while_it_is_mapped(void **state)
+{
+	struct node_handle *handle;
+	uint64_t id, oldest;
+
+	(void)state;
+	make_file("f");
+	id = enter_top("f");
+	handle = attach(id, "f");
+	node_table_handle_maps(table, handle);
+	assert_false(node_table_promise(table, id, 2, &oldest));
+	node_table_detach(table, handle);
+	assert_true(node_table_promise(table, id, 2, &oldest));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -636,6 +729,10 @@ int main(void)
 		WITH_TABLE(test_removed_directory_stays_open_while_known),
 		WITH_TABLE(test_deep_trees_are_opened_step_by_step),
 		WITH_TABLE(test_stamps),
+		WITH_TABLE(test_promises),
+		WITH_TABLE(test_tokens),
+		WITH_TABLE(test_all_handles_of_a_node_are_served_alike),
+		WITH_TABLE(test_no_promise_while_it_is_mapped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

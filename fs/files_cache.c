@@ -1,0 +1,233 @@
+// What the kernel may keep of files/'s answers, and how it is told that something is old.
+#include "fs/files_impl.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "common/scope.h"
+
+#define LONG_SEC 3600.0
+
+/* Attributes that the kernel keeps are taken back one by one, so there are only so many. */
+#define PROMISED_MAX (128u * 1024)
+#define BATCH 256
+
+/* Not in the library's headers: the kernel's include/uapi/linux/fuse.h, FUSE_NOTIFY_INC_EPOCH. */
+#define NOTIFY_INC_EPOCH 8
+
+struct out_header {
+	uint32_t len;
+	int32_t error; /* the kind of notification */
+	uint64_t unique; /* 0 */
+};
+
+static int forget_names(struct fuse_session *session)
+{
+	struct out_header header = {.len = sizeof(header), .error = NOTIFY_INC_EPOCH};
+	struct iovec iov = {.iov_base = &header, .iov_len = sizeof(header)};
+
+	return writev(fuse_session_fd(session), &iov, 1) < 0 ? -errno : 0;
+}
+
+void files_cache_start(struct files *files, struct fuse_session *session)
+{
+	struct files_cache *cache = &files->cache;
+
+	cache->can_forget_names = forget_names(session) == 0;
+	cache->session = session;
+	atomic_store(&cache->tokens, 1);
+	cache->quiet_token = 1;
+	files_watch_open(&cache->watch);
+}
+
+static void forget_attr(struct files_cache *cache, uint64_t ino)
+{
+	fuse_lowlevel_notify_inval_inode(cache->session, ino, -1, 0);
+}
+
+static void forget_attrs(struct files *files)
+{
+	uint64_t inos[BATCH];
+	unsigned len;
+
+	do {
+		len = node_table_take_promised(files->nodes, inos, BATCH);
+		for (unsigned i = 0; i < len; i++)
+			forget_attr(&files->cache, inos[i]);
+	} while (len == BATCH);
+}
+
+void files_cache_renew(struct files *files)
+{
+	struct files_cache *cache = &files->cache;
+
+	if (!cache->session)
+		return;
+	atomic_fetch_add(&cache->generation, 1);
+	if (!atomic_exchange(&cache->dirty, false))
+		return;
+	if (cache->can_forget_names)
+		forget_names(cache->session);
+	forget_attrs(files);
+}
+
+void files_cache_forget_names(struct files *files)
+{
+	if (files->cache.can_forget_names)
+		forget_names(files->cache.session);
+}
+
+void files_cache_forget_attr(struct files *files, uint64_t ino)
+{
+	if (node_table_unpromise(files->nodes, ino))
+		forget_attr(&files->cache, ino);
+}
+
+static bool is_quiet(struct files_cache *cache)
+{
+	return !atomic_load(&cache->running) && !atomic_load(&cache->busy);
+}
+
+bool files_cache_is_quiet(struct files *files)
+{
+	return is_quiet(&files->cache);
+}
+
+static void change_state(struct files *files)
+{
+	struct files_cache *cache = &files->cache;
+
+	files_cache_renew(files);
+	if (is_quiet(cache))
+		files_watch_clear(files);
+	cache->quiet_token = atomic_fetch_add(&cache->tokens, 1) + 1;
+}
+
+void files_cache_set_quiet(struct files *files, bool quiet)
+{
+	if (quiet)
+		files_cache_settle(files);
+	atomic_store(&files->cache.running, !quiet);
+	change_state(files);
+}
+
+void files_cache_busy(struct files *files, bool busy)
+{
+	if (busy)
+		atomic_fetch_add(&files->cache.busy, 1);
+	else
+		atomic_fetch_sub(&files->cache.busy, 1);
+	change_state(files);
+}
+
+void files_cache_settle(struct files *files)
+{
+	if (files->cache.session && !is_quiet(&files->cache) &&
+		atomic_load(&files->cache.watch.count))
+		files_watch_drain(files);
+}
+
+struct files_term files_cache_begin(
+	struct files *files, uint64_t parent, const struct node_use *dir, bool watch)
+{
+	struct files_cache *cache = &files->cache;
+	struct files_term term = {.generation = atomic_load(&cache->generation)};
+
+	if (!cache->session)
+		return term;
+	if (is_quiet(cache))
+		term.covered = true;
+	else if (watch)
+		term.covered = files_watch_add(files, parent, dir);
+	else
+		term.covered = files_watch_has(files, parent);
+	return term;
+}
+
+struct files_term files_cache_begin_node(struct files *files, uint64_t ino)
+{
+	struct files_cache *cache = &files->cache;
+	struct files_term term = {.generation = atomic_load(&cache->generation)};
+	uint64_t parent = 0;
+
+	if (!cache->session)
+		return term;
+	term.covered = is_quiet(cache) || (node_table_parent(files->nodes, ino, &parent) == 0 &&
+						  parent && files_watch_has(files, parent));
+	return term;
+}
+
+/* Said before the generation is looked at again: see the header. */
+static bool promise(struct files_cache *cache, const struct files_term *term)
+{
+	if (!term->covered)
+		return false;
+	atomic_store(&cache->dirty, true);
+	return atomic_load(&cache->generation) == term->generation;
+}
+
+double files_cache_entry(struct files *files, const struct files_term *term)
+{
+	return files->cache.can_forget_names && promise(&files->cache, term) ? LONG_SEC : 0;
+}
+
+double files_cache_forever(struct files *files)
+{
+	return files->cache.session ? LONG_SEC : 0;
+}
+
+double files_cache_negative(struct files *files, const struct files_term *term, uint64_t parent)
+{
+	struct files_cache *cache = &files->cache;
+
+	if (!term->covered || !cache->can_forget_names)
+		return 0;
+	if (!is_quiet(cache))
+		files_watch_note_negative(files, parent);
+	return promise(cache, term) ? LONG_SEC : 0;
+}
+
+/* Which changes of a node's attributes are noticed. Always: a link's depend on where it leads. While
+ * something runs: a directory's own are told of when it is watched itself, and a file with several
+ * names may be changed by one elsewhere. */
+static bool is_noticed(struct files *files, const struct files_term *term, uint64_t ino,
+	mode_t mode, nlink_t links)
+{
+	if (S_ISLNK(mode))
+		return false;
+	if (is_quiet(&files->cache))
+		return term->covered;
+	return S_ISDIR(mode) ? files_watch_has(files, ino) : term->covered && links == 1;
+}
+
+double files_cache_attr(struct files *files, const struct files_term *term, uint64_t ino,
+	mode_t mode, nlink_t links)
+{
+	struct files_cache *cache = &files->cache;
+	struct files_term own = *term;
+	uint64_t oldest;
+
+	own.covered = cache->session && is_noticed(files, term, ino, mode, links);
+	if (!promise(cache, &own) || !node_table_promise(files->nodes, ino, PROMISED_MAX, &oldest))
+		return 0;
+	if (oldest)
+		forget_attr(cache, oldest);
+	return LONG_SEC;
+}
+
+void files_cache_end(struct files *files, const struct files_term *term, uint64_t ino)
+{
+	if (term->covered && atomic_load(&files->cache.generation) != term->generation)
+		forget_attr(&files->cache, ino);
+}
+
+uint64_t files_cache_token(struct files *files, uint64_t ino, bool is_dir)
+{
+	struct files_cache *cache = &files->cache;
+
+	if (!cache->session)
+		return 0;
+	if (is_quiet(cache))
+		return cache->quiet_token;
+	return is_dir ? files_watch_token(files, ino) : 0;
+}

@@ -1,0 +1,93 @@
+# files/: what the kernel keeps of it, and when that ends. A change made directly in the state
+# directory, which nobody does but this test, is one that nothing tells of.
+# runs-as: root user
+load ../lib/helper
+
+setup() {
+	make_dirs
+	mount_sandbox -o name=cache
+	W=$D/files/work
+	TREE=$T/state/sandpit/cache/root/work
+	echo old >"$W/a"
+	mkdir "$W/d"
+}
+
+look() { stat -c '%s' "$W/a"; ls "$W/d"; stat "$W/none" 2>&1 || true; }
+
+change() {
+	echo longer >"$TREE/a"
+	: >"$TREE/d/new"
+	: >"$TREE/none"
+}
+
+shows_new() {
+	[[ $(stat -c %s "$W/a") == 7 && $(ls "$W/d") == new && -e $W/none ]]
+}
+
+keeps_names() { [[ $(uname -r) =~ ^([0-9]+)\.([0-9]+) ]] && ((BASH_REMATCH[1] * 100 + BASH_REMATCH[2] >= 616)); }
+
+@test "while nothing runs it is kept, and asked for again once something has run" {
+	keeps_names || skip "this kernel cannot be told to ask for names again (Linux 6.16)"
+	look
+	change
+	eq "$(stat -c %s "$W/a")" 4
+	refute test -e "$W/none"
+	inside true
+	shows_new || fail "$(look)"
+}
+
+@test "a restore ends it, too" {
+	echo "persist /work" >"$D/checkpoint"
+	echo newer >"$W/a"
+	: >"$W/d/late"
+	ls -l "$W" "$W/d"
+	echo "restore /work" >"$D/checkpoint"
+	eq "$(cat "$W/a")" old
+	eq "$(stat -c %s "$W/a")" 4
+	eq "$(ls "$W/d")" ""
+}
+
+@test "while something runs, what changes in directories that were looked at shows" {
+	start_run 'exec sleep 1000'
+	look
+	look
+	change
+	wait_for shows_new
+	rm "$TREE/none" "$TREE/d/new"
+	wait_for gone "$W/none"
+	eq "$(ls "$W/d")" ""
+}
+
+@test "many directories looked at while something runs" {
+	start_run 'exec sleep 1000'
+	mkdir -p "$TREE/many"
+	(cd "$TREE/many" && seq 10000 | xargs mkdir && for i in 1 5000 10000; do echo "$i" >"$i/f"; done)
+	eq "$(find "$W/many" -type d | wc -l)" 10001
+	for i in 1 5000 10000; do echo "more $i" >>"$TREE/many/$i/f"; done
+	eq "$(cat "$W"/many/{1,5000,10000}/f | wc -l)" 6
+	for i in 1 5000 10000; do wait_for file_is "$W/many/$i/f" "$i"$'\n'"more $i"; done
+	rm -r "$TREE/many"
+	wait_for gone "$W/many"
+}
+
+@test "what runs in the sandbox is told to be gone only when all of it is" {
+	# A background process that escapes its session and whose program cannot be read goes on writing.
+	request 'setsid sh -c "while test ! -e /work/stop; do date +%N > /work/n; done" >/dev/null 2>&1 &'
+	rm -r "$D"/out/1
+	wait_for is_file "$W/n"
+	local first
+
+	first=$(cat "$W/n")
+	differs() { [[ -s $W/n && $(cat "$W/n") != "$first" ]]; }
+	wait_for differs
+	: >"$W/stop"
+}
+
+@test "status.json says whether the kernel reads and writes by itself, and why not" {
+	if [[ $(jq .enabled.passthrough "$D/status.json") == true ]]; then
+		eq "$(jq .enabled.passthroughWhyNot "$D/status.json")" null
+		as_root || fail "an ordinary user has passthrough"
+	else
+		match "$(jq -r .enabled.passthroughWhyNot "$D/status.json")" "libfuse|Linux 6.9|only root|stacked"
+	fi
+}
