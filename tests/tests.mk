@@ -27,6 +27,14 @@ build/tests/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE_CFLAGS) -O2 -o $@ $<
 
+# The library's own example of a file system like files/, to compare with: where its source is at hand.
+HP_SOURCE := $(wildcard build/libfuse/src/fuse3-*/example/passthrough_hp.cc)
+HP := $(if $(HP_SOURCE),$(if $(shell command -v g++),build/tests/bench/passthrough_hp))
+build/tests/bench/passthrough_hp: $(HP_SOURCE)
+	@mkdir -p $(@D)
+	g++ -O2 -std=c++17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DHAVE_UTIMENSAT -Ibuild/libfuse/src/build \
+		-I$(dir $<)../lib $$($(PKG_CONFIG) --cflags fuse3) -o $@ $< $$($(PKG_CONFIG) --libs fuse3)
+
 $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(B)/sandpit.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_$(VARIANT)) $(LDFLAGS) -o $@ $^ -lcmocka $(ALL_LIBS)
@@ -57,8 +65,9 @@ check: test-binaries ## all tests, without installing packages first
 unit: $(UNIT_TESTS) $(FUZZ_REPLAYS)
 	tests/run --only-unit $(if $(VARIANT),--variant $(VARIANT))
 
-bench: $(B)/sandpit drivers $(BENCHES)
+bench: $(B)/sandpit drivers $(BENCHES) $(HP)
 	tests/bench/bench $(BENCH_ARGS)
+	tests/bench/files $(BENCH_ARGS_FILES)
 	tests/bench/code $(BENCH_ARGS_CODE)
 	tests/bench/ports
 	if [ -d kernels/browser/node_modules ]; then tests/bench/browser; fi
