@@ -295,6 +295,7 @@ static int open_files(struct mount *m, struct fail *f)
 		.owner_gid = m->gid,
 		.generation = m->generation,
 		.max_fds = files_fds(),
+		.counts_bytes = m->config->disk != 0,
 	};
 
 	return files_new(&config, &m->files, f);

@@ -28,6 +28,7 @@ struct files_config {
 	gid_t owner_gid; /* ...and gid 0 as this */
 	uint32_t generation; /* random per start: a handle from before a restart is ESTALE */
 	unsigned max_fds; /* how many descriptors the node table may keep open */
+	bool counts_bytes; /* files_set_full() may be called: no write may pass us by */
 };
 
 /* Before there are threads: sets the process's umask to 0, since the kernel has applied the caller's

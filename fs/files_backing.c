@@ -65,7 +65,8 @@ static int state_of(struct files *files)
 {
 	struct files_backing *backing = &files->backing;
 
-	if (!LIBFUSE_HAS_PASSTHROUGH || !backing->kernel_has || !files->cache.session)
+	if (!LIBFUSE_HAS_PASSTHROUGH || !backing->kernel_has || !files->cache.session ||
+		files->config.counts_bytes)
 		return -EOPNOTSUPP;
 	pthread_mutex_lock(&backing->lock);
 	if (!backing->state)
@@ -88,6 +89,8 @@ void files_backing_why_not(struct files *files, char *ret, size_t size)
 			libfuse_version());
 	else if (!files->backing.kernel_has)
 		snprintf(ret, size, "the kernel does not offer it; Linux 6.9 or later is needed");
+	else if (files->config.counts_bytes)
+		snprintf(ret, size, "disk= limits what may be written");
 	else if (state == -EPERM)
 		snprintf(ret, size, "only root may, outside of user namespaces");
 	else if (state == -ELOOP)

@@ -109,7 +109,7 @@ bool node_table_promise(struct node_table *t, uint64_t id, unsigned max, uint64_
 	*ret_oldest = 0;
 	node_table_lock(t);
 	node = node_table_find(t, id);
-	can = node && !node->mappers;
+	can = node && node->lookups && !node->mappers;
 	if (can && !node->is_promised) {
 		node->is_promised = true;
 		list_add_tail(&t->promised, &node->promised);
@@ -418,6 +418,7 @@ int node_table_again(struct node_table *t, uint64_t id)
 static void end_lookups(struct node_table *t, struct node *node)
 {
 	t->idle++;
+	unpromise(t, node);
 	if (!node->kept || node == t->root)
 		return;
 	node->kept = false;

@@ -90,4 +90,7 @@ keeps_names() { [[ $(uname -r) =~ ^([0-9]+)\.([0-9]+) ]] && ((BASH_REMATCH[1] * 
 	else
 		match "$(jq -r .enabled.passthroughWhyNot "$D/status.json")" "libfuse|Linux 6.9|only root|stacked"
 	fi
+	umount_sandbox
+	mount_sandbox -o name=cache -o disk=1G
+	eq "$(jq .enabled.passthrough "$D/status.json")" false
 }
