@@ -334,7 +334,7 @@ static int check_access(struct files *files, fuse_ino_t ino, int mask)
 
 	if (r < 0)
 		return r;
-	return (mask & X_OK) && S_ISREG(st.st_mode) && !(st.st_mode & 0111) ? -EACCES : 0;
+	return (mask & X_OK) && !S_ISDIR(st.st_mode) && !(st.st_mode & 0111) ? -EACCES : 0;
 }
 
 /* Asked only when the kernel does not decide by the attributes: the owner of the mount alone enters
