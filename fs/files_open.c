@@ -116,11 +116,12 @@ static int open_node(struct files *files, fuse_ino_t ino, fuse_req_t req, struct
 		return fd;
 	if (fi->flags & O_TRUNC)
 		files_drop_set_ids(fd, fuse_req_ctx(req));
-	fi->keep_cache = is_unchanged(files, ino, fd);
 	r = node_table_attach(files->nodes, ino, fd, &handle);
-	if (r == 0)
-		set_handle(files, req, fi, handle);
-	return r;
+	if (r < 0)
+		return r;
+	set_handle(files, req, fi, handle);
+	fi->keep_cache = !handle->backing_id && is_unchanged(files, ino, fd);
+	return 0;
 }
 
 static void close_handle(struct files *files, struct fuse_file_info *fi)
