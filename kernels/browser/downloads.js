@@ -62,25 +62,31 @@ class Downloads {
 		return name;
 	}
 
-	// Puts the growing file in the place of the empty one, as soon as it is there. The library tells
-	// its path from the start, but has no public name for it: without, the empty one stays.
+	// Puts the growing file in the place of the empty one, as soon as it is there, and again when the
+	// browser puts another in its place. The library tells its path from the start, but has no public
+	// name for it: without, the empty one stays.
 	show(download, part) {
 		const at = download._artifact && download._artifact._initializer.absolutePath;
 
 		if (!at)
 			return () => {};
+		const growing = `${at}.crdownload`;
 		const spare = path.join(this.partial, `${path.basename(at)}.part`);
-		const watcher = fs.watch(this.partial, () => attempt());
 		const attempt = () => {
 			try {
-				fs.linkSync(`${at}.crdownload`, spare);
+				if (fs.statSync(growing).ino === fs.statSync(part).ino)
+					return;
+				fs.linkSync(growing, spare);
 				fs.renameSync(spare, part);
 				give(part);
-				watcher.close();
 			} catch {
 				fs.rmSync(spare, { force: true });
 			}
 		};
+		const watcher = fs.watch(this.partial, (event, name) => {
+			if (event === 'rename' && name === path.basename(growing))
+				attempt();
+		});
 
 		watcher.on('error', () => watcher.close());
 		attempt();
