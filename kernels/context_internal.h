@@ -24,6 +24,8 @@ struct contexts {
 		/* In the order in which they are to be taken. */
 		enum { SPARE_PREPARING, SPARE_PLAIN, SPARE_PREPARED } state;
 	} spare_head; /* link is the list's head */
+	struct loop_timer quiet; /* until spares may be started */
+	uint64_t active_usec; /* monotonic; when an execution last began or ended */
 };
 
 #define contexts_log(all, ...)                                                                     \
@@ -45,6 +47,6 @@ void context_on_limit(struct loop_timer *timer);
 
 /* One that is held ready for the language, the caller's now; NULL: none. */
 struct kernel *contexts_take_spare(struct contexts *all, const struct kernel_language *language);
-/* Sees to it that there will be enough of them. */
+/* Sees to it that there will be enough of them, once nobody goes from one execution to the next. */
 void contexts_want_spare(struct contexts *all, const struct kernel_language *language);
 void contexts_drop_spares(struct contexts *all);

@@ -109,6 +109,7 @@ static void end_cell(struct context *context, struct cell *cell, enum cell_statu
 		context->asking = false;
 	}
 	cell_end(cell, status);
+	context->all->active_usec = clock_monotonic_usec();
 	context_prune(context);
 }
 
@@ -331,10 +332,11 @@ static void send_setup(struct context *context)
 static void on_ready(struct kernel *kernel)
 {
 	struct context *context = kernel->owner;
+	const struct kernel_language *language = kernel->language;
 
 	send_setup(context);
-	contexts_want_spare(context->all, kernel->language);
 	context_pump(context);
+	contexts_want_spare(context->all, language);
 }
 
 static const struct kernel_ops context_ops = {
@@ -400,6 +402,7 @@ static int send_cell(struct context *context, struct cell *cell)
 	cell->restarted = context->lost;
 	context->lost = false;
 	cell_begin(cell);
+	context->all->active_usec = cell->started_mono_usec;
 	r = kernel_send(context->kernel, &frame);
 	context->step = 0;
 	if (r == 0 && cell->timeout_usec)

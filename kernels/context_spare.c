@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 
+#include "common/clock.h"
 #include "common/scope.h"
 
+#define QUIET_USEC (100 * USEC_PER_MSEC)
 #define SPARES_MEMORY (1ULL << 30) /* with less than that, one of a language must do */
 
 static void forget(struct spare *spare)
@@ -148,8 +150,34 @@ static unsigned wanted(const struct contexts *all, const struct kernel_language 
 	return language->ready > 1 && memory && memory < SPARES_MEMORY ? 1 : language->ready;
 }
 
-/* One is started at a time: who waits for a kernel waits for the first, and each takes a processor
- * until it is ready. */
+static void on_quiet(struct loop_timer *timer)
+{
+	struct contexts *all = container_of(timer, struct contexts, quiet);
+	struct list *item;
+
+	list_for_each(item, &all->all)
+	{
+		struct context *context = list_entry(item, struct context, link);
+
+		if (context->kernel)
+			fill(all, context->language);
+	}
+}
+
+/* Each takes a processor until it is ready: not while somebody goes from one execution to the next. A
+ * long execution is nothing to wait for. */
+static bool must_wait(struct contexts *all)
+{
+	uint64_t due = all->active_usec + QUIET_USEC;
+
+	if (!all->active_usec || clock_monotonic_usec() >= due)
+		return false;
+	all->quiet.fire = on_quiet;
+	loop_timer_set(all->config.loop, &all->quiet, due);
+	return true;
+}
+
+/* One is started at a time: who waits for a kernel waits for the first. */
 static void fill(struct contexts *all, const struct kernel_language *language)
 {
 	struct spare *plain = NULL;
@@ -157,6 +185,8 @@ static void fill(struct contexts *all, const struct kernel_language *language)
 	bool loaded = !language->prepare;
 	unsigned count = 0;
 
+	if (must_wait(all))
+		return;
 	list_for_each(item, &all->spare_head.link)
 	{
 		struct spare *spare = list_entry(item, struct spare, link);
@@ -184,6 +214,7 @@ void contexts_want_spare(struct contexts *all, const struct kernel_language *lan
 
 void contexts_drop_spares(struct contexts *all)
 {
+	loop_timer_cancel(all->config.loop, &all->quiet);
 	while (!list_empty(&all->spare_head.link)) {
 		struct spare *spare = list_entry(all->spare_head.link.next, struct spare, link);
 
