@@ -46,7 +46,9 @@ static int send_of_spawn(struct init *init, struct spawn *s)
 	static const enum sandbox_event_kind order[] = {
 		SANDBOX_FAILED, SANDBOX_STARTED, SANDBOX_ENDED, SANDBOX_EMPTY};
 
-	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+	for (size_t i = 0; s->unsent && i < ARRAY_LEN(order); i++) {
+		if (!(s->unsent & 1u << order[i]))
+			continue;
 		struct sandbox_event event = {
 			.kind = order[i],
 			.id = s->id,
@@ -57,8 +59,6 @@ static int send_of_spawn(struct init *init, struct spawn *s)
 			.spawns = init->spawns_done,
 			.alone = order[i] != SANDBOX_STARTED && tree_is_alone(),
 		};
-		if (!(s->unsent & 1u << order[i]))
-			continue;
 		memcpy(event.text, s->text, sizeof(event.text));
 		if (send_event(init, &event) < 0)
 			return -EAGAIN;
