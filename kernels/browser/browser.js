@@ -30,12 +30,28 @@ const whole = {
 		},
 	},
 	activate: { direct: true, run: (tab) => tab.page.bringToFront() },
-	closePage: { direct: true, run: (tab) => tab.page.close() },
+};
+
+// Of the directory of tabs: it leaves no result, as the tab is gone. A browser whose last window closes
+// ends: a page that nobody sees keeps it, and becomes the next tab.
+const closing = {
+	closePage: {
+		read: true,
+		direct: true,
+		async run(tab) {
+			const { browser } = tab;
+
+			tab.leaves = true;
+			if (browser.tabs.size === 1)
+				browser.spare = await browser.newPage();
+			await tab.page.close();
+		},
+	},
 };
 
 const operations = { ...navigate.operations, ...element.operations, ...capture.operations,
 	...settings.operations, ...whole };
-const reads = { ...capture.reads, ...settings.reads };
+const reads = { ...capture.reads, ...settings.reads, ...closing };
 
 class Browser {
 	constructor(wire, types, config) {
@@ -178,6 +194,9 @@ class Browser {
 	tabClosed(tab) {
 		tab.closed = true;
 		this.tabs.delete(tab.number);
+		for (const call of tab.running)
+			if (call.name !== 'closePage')
+				call.fail(new Failure('ENXIO', `page ${tab.number} was closed`));
 		this.wire.send(this.types.tab, tab.number, { closed: '1' });
 	}
 
@@ -189,11 +208,17 @@ class Browser {
 		return first && this.tabs.get(first.number);
 	}
 
+	latest() {
+		return [...this.tabs.values()].filter((tab) => !tab.leaves).pop();
+	}
+
 	async newTab() {
-		const page = await this.context.newPage();
+		const spare = this.spare && !this.spare.isClosed() ? this.spare : null;
+		const page = spare || await this.context.newPage();
 		const tab = [...this.tabs.values()].find((one) => one.page === page) ||
 			this.pageOpened(page);
 
+		this.spare = null;
 		await tab.ready;
 		this.wire.send(this.types.tab, tab.number, { active: '1' });
 		return tab;
@@ -212,7 +237,7 @@ class Browser {
 				throw new Failure('EINVAL', `no such operation: ${op}`);
 			await Promise.race([this.started, call.ended]);
 			const tab = op === 'new' ? this.takeFirst() || await this.newTab()
-				: page === '0' ? [...this.tabs.values()].pop() || await this.newTab()
+				: page === '0' ? this.latest() || await this.newTab()
 				: this.tabs.get(Number(page));
 
 			this.fresh = null;

@@ -21,6 +21,30 @@ setup() { setup_browser; }
 	refused pages/active 1 ENOENT
 }
 
+@test "a tab that is removed is closed, what waits on it ends, and the last one may go" {
+	need curl
+	in_browser() { curl -s "$(cat "$B/cdp_url")json/list" | jq -r '.[].url' | grep -qxF "$1"; }
+	not_in_browser() { ! in_browser "$1"; }
+	waits() { grep -qs request_wait "/proc/$1/wchan"; }
+	ask goto "$PAGES/"
+	ask pages/new "$PAGES/two"
+	in_browser "$PAGES/two" || fail "the browser has no such page"
+	rmdir "$B/pages/2"
+	wait_for not_in_browser "$PAGES/two"
+	ask timeout 0
+	start bash -c 'echo "await new Promise(() => {})" >"$1/pages/1/evaluate"' bash "$B"
+	first=$PID
+	start bash -c 'echo "#never" >"$1/pages/1/wait"' bash "$B"
+	wait_for waits "$first"
+	wait_for waits "$PID"
+	rmdir "$B/pages/1"
+	wait "$first" "$PID" || true
+	has_text "$D/error" 'page 1 was closed (ENXIO)'
+	eq "$(jq -c '[.state, .pages]' "$B/state.json")" '["running",0]'
+	ask goto "$PAGES/two"
+	eq "$(cat "$B/pages/active") $(cat "$B/title")" '3 Two'
+}
+
 @test "a popup is named, and its opener takes over when it closes" {
 	ask goto "$PAGES/"
 	ask click '#popup'
