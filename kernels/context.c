@@ -225,7 +225,7 @@ int context_remove(struct context *context, struct fail *f)
 
 static int check_new(const struct context *context, struct fail *f)
 {
-	if (context->kernel || context->count)
+	if (context->kernel || context->started)
 		return fail_set(f, -EBUSY, "the kernel has started: this can be set only before");
 	return 0;
 }

@@ -334,6 +334,7 @@ static void on_ready(struct kernel *kernel)
 	struct context *context = kernel->owner;
 	const struct kernel_language *language = kernel->language;
 
+	context->started = true;
 	send_setup(context);
 	context_pump(context);
 	contexts_want_spare(context->all, language);

@@ -35,6 +35,17 @@ load ../lib/code.bash
 	has_text "$D/error" "always exists"
 }
 
+@test "a context whose kernel did not start takes other settings" {
+	mkdir "$D/code/mine"
+	echo jupyter:none-such >"$D/code/mine/language"
+	echo 1 >"$D/code/mine/in" || true
+	wait_for context_is mine dead
+	echo bash >"$D/code/mine/language"
+	run_code mine 'echo works'
+	eq "$(cat "$D/code/mine/out/last/stdout")" works
+	refute bash -c "echo python >'$D/code/mine/language'"
+}
+
 @test "an unknown language is refused in the write" {
 	mkdir "$D/code/mine"
 	refute bash -c "echo cobol >'$D/code/mine/language'"
