@@ -7,6 +7,7 @@
 
 #include "common/scope.h"
 #include "fs/mount.h"
+#include "fs/synth_output.h"
 
 static struct cell *cell_of(struct mount *m, const struct synth_node *n)
 {
@@ -145,41 +146,6 @@ static int size_code(struct mount *m, const struct synth_node *n, uint64_t *ret)
 	return 0;
 }
 
-/* Descriptors of ended executions are not kept: there may be very many of them. */
-static ssize_t read_stream(struct mount *m, const struct synth_node *n, enum run_stream stream,
-	void *data, size_t len, uint64_t off)
-{
-	struct cell *cell = cell_of(m, n);
-	ssize_t got;
-
-	if (!cell)
-		return -ESTALE;
-	got = run_output_read(&cell->output, stream, data, len, off);
-	if (cell_is_over(cell))
-		run_output_close(&cell->output);
-	return got;
-}
-
-static ssize_t read_stdout(
-	struct mount *m, const struct synth_node *n, void *data, size_t len, uint64_t off)
-{
-	return read_stream(m, n, RUN_STDOUT, data, len, off);
-}
-
-static ssize_t read_stderr(
-	struct mount *m, const struct synth_node *n, void *data, size_t len, uint64_t off)
-{
-	return read_stream(m, n, RUN_STDERR, data, len, off);
-}
-
-static ssize_t read_live(
-	struct mount *m, const struct synth_node *n, void *data, size_t len, uint64_t off)
-{
-	ssize_t got = read_stream(m, n, RUN_OUTPUT, data, len, off);
-
-	return got == 0 && !cell_is_over(cell_of(m, n)) ? -EAGAIN : got;
-}
-
 static ssize_t read_events(
 	struct mount *m, const struct synth_node *n, void *data, size_t len, uint64_t off)
 {
@@ -187,30 +153,6 @@ static ssize_t read_events(
 	ssize_t got = cell ? cell_events_read(cell, data, len, off) : -ESTALE;
 
 	return got == 0 && !cell_is_over(cell) ? -EAGAIN : got;
-}
-
-static int size_stream(
-	struct mount *m, const struct synth_node *n, enum run_stream stream, uint64_t *ret)
-{
-	struct cell *cell = cell_of(m, n);
-
-	*ret = cell ? cell->output.kept[stream] : 0;
-	return 0;
-}
-
-static int size_stdout(struct mount *m, const struct synth_node *n, uint64_t *ret)
-{
-	return size_stream(m, n, RUN_STDOUT, ret);
-}
-
-static int size_stderr(struct mount *m, const struct synth_node *n, uint64_t *ret)
-{
-	return size_stream(m, n, RUN_STDERR, ret);
-}
-
-static int size_live(struct mount *m, const struct synth_node *n, uint64_t *ret)
-{
-	return size_stream(m, n, RUN_OUTPUT, ret);
 }
 
 static int size_events(struct mount *m, const struct synth_node *n, uint64_t *ret)
@@ -295,12 +237,7 @@ static ssize_t read_wait(
 	if (!cell_is_over(cell))
 		return -EAGAIN;
 	size = (size_t)snprintf(text, sizeof(text), "%s\n", cell_status_name(cell));
-	if (off >= size)
-		return 0;
-	if (len > size - off)
-		len = (size_t)(size - off);
-	memcpy(data, text + off, len);
-	return (ssize_t)len;
+	return synth_output_part(text, size, data, len, off);
 }
 
 static int size_wait(struct mount *m, const struct synth_node *n, uint64_t *ret)
@@ -321,13 +258,13 @@ static const struct synth_file cell_files[] = {
 	{.name = "stdout",
 		.help = "what it wrote, byte for byte, growing while it runs",
 		.mode = 0444,
-		.pread = read_stdout,
-		.size = size_stdout},
+		.pread = synth_output_read_stdout,
+		.size = synth_output_size_stdout},
 	{.name = "stderr",
 		.help = "the same of its standard error",
 		.mode = 0444,
-		.pread = read_stderr,
-		.size = size_stderr},
+		.pread = synth_output_read_stderr,
+		.size = synth_output_size_stderr},
 	{.name = "results",
 		.help = "a file a result and format: 0.txt, 0.png, 1.html...",
 		.type = SYNTH_DIRECTORY,
@@ -349,8 +286,8 @@ static const struct synth_file cell_files[] = {
 	{.name = "live",
 		.help = "the output from the start, and more as it comes until the end",
 		.mode = 0444,
-		.pread = read_live,
-		.size = size_live,
+		.pread = synth_output_read_live,
+		.size = synth_output_size_both,
 		.waiters = grown},
 	{.name = "wait",
 		.help = "reading waits for the end, then gives the status",
@@ -413,6 +350,14 @@ static void cell_parent(struct mount *m, uint32_t object, struct synth_node *ret
 	*ret = (struct synth_node){.dir = &synth_cells, .object = cell ? cell->context : 0};
 }
 
+static struct run_output *cell_output_of(struct mount *m, uint32_t object, bool *ret_over)
+{
+	struct cell *cell = cells_at(contexts_cells(m->contexts), object);
+
+	*ret_over = !cell || cell_is_over(cell);
+	return cell ? &cell->output : NULL;
+}
+
 const struct synth_dir synth_cell = {
 	.path = "code/NAME/out/N",
 	.help = "what one execution did",
@@ -421,6 +366,7 @@ const struct synth_dir synth_cell = {
 	.exists = cell_exists,
 	.name = cell_name,
 	.times = cell_times,
+	.output = cell_output_of,
 	.unlink = unlink_file,
 	.parent = cell_parent,
 };

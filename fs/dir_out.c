@@ -12,6 +12,7 @@
 #include "fs/control.h"
 #include "fs/mount.h"
 #include "fs/run_call.h"
+#include "fs/synth_output.h"
 
 static struct run *run_of(struct mount *m, const struct synth_node *n)
 {
@@ -167,65 +168,6 @@ static int size_cmd(struct mount *m, const struct synth_node *n, uint64_t *ret)
 	return 0;
 }
 
-static ssize_t read_output(struct mount *m, const struct synth_node *n, enum run_stream stream,
-	void *data, size_t len, uint64_t off)
-{
-	struct run *run = run_of(m, n);
-
-	return run ? run_output_read(&run->output, stream, data, len, off) : -ESTALE;
-}
-
-static ssize_t read_stdout(
-	struct mount *m, const struct synth_node *n, void *data, size_t len, uint64_t off)
-{
-	return read_output(m, n, RUN_STDOUT, data, len, off);
-}
-
-static ssize_t read_stderr(
-	struct mount *m, const struct synth_node *n, void *data, size_t len, uint64_t off)
-{
-	return read_output(m, n, RUN_STDERR, data, len, off);
-}
-
-static ssize_t read_both(
-	struct mount *m, const struct synth_node *n, void *data, size_t len, uint64_t off)
-{
-	return read_output(m, n, RUN_OUTPUT, data, len, off);
-}
-
-static ssize_t read_live(
-	struct mount *m, const struct synth_node *n, void *data, size_t len, uint64_t off)
-{
-	struct run *run = run_of(m, n);
-	ssize_t got = read_output(m, n, RUN_OUTPUT, data, len, off);
-
-	return got == 0 && run && !run_is_over(run) ? -EAGAIN : got;
-}
-
-static int size_output(
-	struct mount *m, const struct synth_node *n, enum run_stream stream, uint64_t *ret)
-{
-	struct run *run = run_of(m, n);
-
-	*ret = run ? run->output.kept[stream] : 0;
-	return 0;
-}
-
-static int size_stdout(struct mount *m, const struct synth_node *n, uint64_t *ret)
-{
-	return size_output(m, n, RUN_STDOUT, ret);
-}
-
-static int size_stderr(struct mount *m, const struct synth_node *n, uint64_t *ret)
-{
-	return size_output(m, n, RUN_STDERR, ret);
-}
-
-static int size_both(struct mount *m, const struct synth_node *n, uint64_t *ret)
-{
-	return size_output(m, n, RUN_OUTPUT, ret);
-}
-
 static struct list *grown(struct mount *m, const struct synth_node *n)
 {
 	return &run_of(m, n)->grown;
@@ -321,12 +263,7 @@ static ssize_t read_wait(
 	size = run->status == RUN_LOST
 		       ? 0
 		       : (size_t)snprintf(text, sizeof(text), "%d\n", run->exit_code);
-	if (off >= size)
-		return 0;
-	if (len > size - off)
-		len = (size_t)(size - off);
-	memcpy(data, text + off, len);
-	return (ssize_t)len;
+	return synth_output_part(text, size, data, len, off);
 }
 
 static int size_wait(struct mount *m, const struct synth_node *n, uint64_t *ret)
@@ -475,22 +412,22 @@ static const struct synth_file run_files[] = {
 		.help = "what it wrote, byte for byte, growing while it runs",
 		.mode = 0444,
 		.present = once_started,
-		.pread = read_stdout,
-		.size = size_stdout,
+		.pread = synth_output_read_stdout,
+		.size = synth_output_size_stdout,
 		.final = final},
 	{.name = "stderr",
 		.help = "the same of its standard error",
 		.mode = 0444,
 		.present = once_started,
-		.pread = read_stderr,
-		.size = size_stderr,
+		.pread = synth_output_read_stderr,
+		.size = synth_output_size_stderr,
 		.final = final},
 	{.name = "output",
 		.help = "both, in the order in which they arrived",
 		.mode = 0444,
 		.present = once_started,
-		.pread = read_both,
-		.size = size_both,
+		.pread = synth_output_read_both,
+		.size = synth_output_size_both,
 		.final = final},
 	{.name = "status",
 		.help = "running, exited, signaled, timeout, killed, oom, failed or lost",
@@ -532,8 +469,8 @@ static const struct synth_file run_files[] = {
 		.help = "the output from the start, and more as it comes until the end",
 		.mode = 0444,
 		.present = once_started,
-		.pread = read_live,
-		.size = size_both,
+		.pread = synth_output_read_live,
+		.size = synth_output_size_both,
 		.waiters = grown},
 };
 
@@ -578,6 +515,14 @@ static void run_parent(struct mount *m, uint32_t object, struct synth_node *ret)
 	*ret = (struct synth_node){.dir = &synth_out};
 }
 
+static struct run_output *run_output_of(struct mount *m, uint32_t object, bool *ret_over)
+{
+	struct run *run = runs_at(m->runs, object);
+
+	*ret_over = !run || run_is_over(run);
+	return run ? &run->output : NULL;
+}
+
 const struct synth_dir synth_run = {
 	.path = "out/ID",
 	.help = "what one run did",
@@ -587,6 +532,7 @@ const struct synth_dir synth_run = {
 	.exists = run_exists,
 	.name = run_name,
 	.times = run_times,
+	.output = run_output_of,
 	.unlink = unlink_file,
 	.parent = run_parent,
 };

@@ -13,6 +13,7 @@
 
 struct control;
 struct mount;
+struct run_output;
 struct synth_freeze;
 struct synth_dir;
 struct synth_file;
@@ -110,6 +111,9 @@ struct synth_dir {
 		struct fail *f);
 	int (*rmdir)(struct mount *m, const struct synth_node *child, struct fail *f);
 	int (*unlink)(struct mount *m, const struct synth_node *n, struct fail *f);
+	/* What is written there, for the entries of synth_output.h; over: nothing more is to come.
+	 * NULL: the object is gone. */
+	struct run_output *(*output)(struct mount *m, uint32_t object, bool *ret_over);
 	/* The directory above; NULL: the mount's root. */
 	void (*parent)(struct mount *m, uint32_t object, struct synth_node *ret);
 };

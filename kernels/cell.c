@@ -147,7 +147,7 @@ void cell_begin(struct cell *cell)
 static void let_go(struct cell *cell)
 {
 	spill_settle(&cell->events);
-	run_output_close(&cell->output);
+	run_output_settle(&cell->output);
 }
 
 void cell_output(struct cell *cell, enum run_stream stream, const void *data, size_t len)

@@ -27,8 +27,6 @@ static int read_stream(struct cell *cell, enum run_stream stream, struct buf *to
 			return n < 0 ? (int)n : -EIO;
 		to->len += (size_t)n;
 	}
-	if (cell_is_over(cell))
-		run_output_close(&cell->output);
 	return r;
 }
 
