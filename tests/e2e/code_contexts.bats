@@ -27,6 +27,26 @@ load ../lib/code.bash
 	eq "$(jq .counts.kernels "$D/status.json")" 0
 }
 
+@test "kernels that are idle do nothing, those held ready too" {
+	for name in bash python javascript typescript r; do
+		[[ $(jq -r ".languages.$name" "$D/status.json") == yes ]] || continue
+		run_code "$name" 1
+	done
+	# Processor time of every process but the lister's own and init.
+	ticks() { inside 'for p in /proc/[0-9]*; do
+		case $p in /proc/1|/proc/$$) ;; *) sed "s/.*) //" "$p/stat" | cut -d " " -f 12,13 | sed "s,^,$p ,"; esac
+	done' | grep -v ' 0 0$'; }
+	idle_for_a_second() {
+		local before
+
+		before=$(ticks)
+		sleep 1
+		[[ $(ticks) == "$before" ]]
+	}
+	ticks | grep -q '^/proc/' || fail "no process is seen"
+	wait_for idle_for_a_second
+}
+
 @test "names that are none, and the standard contexts, are refused" {
 	eq "$(fsop mkdir "$D/code/.x" 2>&1 || true)" "mkdir EINVAL"
 	refute mkdir "$D/code/a b"

@@ -120,7 +120,6 @@ check_sockets() {
 
 @test "the browser" {
 	in_rootfs && skip "the tree has no browser"
-	as_single && skip "the same as with a range, and slow"
 	need chromium node python3
 	[[ -d $HELPERS/drivers/browser/node_modules ]] || skip "the driver's npm packages are not installed"
 	B=$D/browser
