@@ -19,7 +19,7 @@ struct agent {
 	int socket; /* owned; -1: none */
 };
 
-enum question_kind { LOOK, WANTS_END, UNMOUNT };
+enum question_kind { LOOK, IS_BELOW, WANTS_END, UNMOUNT };
 
 struct question {
 	enum question_kind kind;
@@ -68,6 +68,8 @@ static void serve(const struct agent *agent)
 		if (question.kind == LOOK)
 			answer = (int)caller_look(
 				question.pid, question.opener, question.ino, question.name);
+		else if (question.kind == IS_BELOW)
+			answer = caller_is_below(question.pid, question.name);
 		else if (question.kind == WANTS_END)
 			answer = caller_wants_end(question.pid);
 		else
@@ -177,6 +179,18 @@ enum caller_state agent_look(
 		return caller_look(pid, opener, ino, name);
 	memcpy(question.name, name, strnlen(name, sizeof(question.name) - 1));
 	return (enum caller_state)ask(agent, &question, CALLER_LAST);
+}
+
+bool agent_is_below(struct agent *agent, pid_t pid, const char *path)
+{
+	struct question question = {.kind = IS_BELOW, .pid = pid};
+
+	if (pid <= 0)
+		return false;
+	if (agent->socket < 0)
+		return caller_is_below(pid, path);
+	memcpy(question.name, path, strnlen(path, sizeof(question.name) - 1));
+	return ask(agent, &question, false);
 }
 
 bool agent_wants_end(struct agent *agent, pid_t pid)

@@ -23,6 +23,9 @@ void agent_free(struct agent *agent);
 enum caller_state agent_look(
 	struct agent *agent, pid_t pid, pid_t opener, uint64_t ino, const char *name);
 
+/* As caller_is_below(). */
+bool agent_is_below(struct agent *agent, pid_t pid, const char *path);
+
 /* As caller_wants_end(). */
 bool agent_wants_end(struct agent *agent, pid_t pid);
 

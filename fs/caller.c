@@ -61,7 +61,33 @@ static bool writes(int proc_fd, const char *number, uint64_t ino)
 	return found == ino && (flags & O_ACCMODE) != O_RDONLY;
 }
 
-static bool holds(int proc_fd, uint64_t ino, const char *name)
+/* Whether the path, or one above it, ends in end. */
+static bool is_below(const char *target, const char *end)
+{
+	size_t len = strlen(end);
+
+	for (const char *at = strchr(target, '/'); at; at = strchr(at + 1, '/'))
+		if (!strncmp(at + 1, end, len) && (!at[1 + len] || at[1 + len] == '/'))
+			return true;
+	return false;
+}
+
+/* A descriptor that is looked for: one that writes to the file of this number and name, or, without
+ * a number, one of what is at or below a path that ends so. */
+struct wanted {
+	uint64_t ino;
+	const char *name;
+};
+
+static bool is_wanted(
+	int proc_fd, const char *number, const char *target, const struct wanted *wanted)
+{
+	if (!wanted->ino)
+		return is_below(target, wanted->name);
+	return name_fits(target, wanted->name) && writes(proc_fd, number, wanted->ino);
+}
+
+static bool holds(int proc_fd, const struct wanted *wanted)
 {
 	DIR *dir auto_call(close_dir) = NULL;
 	int fd = openat(proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -84,7 +110,7 @@ static bool holds(int proc_fd, uint64_t ino, const char *name)
 		if (n <= 0)
 			continue;
 		target[n] = '\0';
-		if (name_fits(target, name) && writes(proc_fd, entry->d_name, ino))
+		if (is_wanted(proc_fd, entry->d_name, target, wanted))
 			return true;
 	}
 	return false;
@@ -127,20 +153,35 @@ static bool has_thread(int proc_fd, pid_t thread)
 	return faccessat(proc_fd, path, F_OK, 0) == 0;
 }
 
+static int open_process(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+bool caller_is_below(pid_t pid, const char *path)
+{
+	const struct wanted wanted = {.name = path};
+	int proc_fd auto_close = open_process(pid);
+
+	return proc_fd >= 0 && holds(proc_fd, &wanted);
+}
+
 enum caller_state caller_look(pid_t pid, pid_t opener, uint64_t ino, const char *name)
 {
-	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
-		char path[32];
-		struct process process;
-		int proc_fd auto_close = -1;
+	const struct wanted wanted = {ino, name};
 
-		snprintf(path, sizeof(path), "/proc/%d", pid);
-		proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+		struct process process;
+		int proc_fd auto_close = open_process(pid);
+
 		if (proc_fd < 0 || !read_stat(proc_fd, &process))
 			break;
 		if (i == 0 && (process.flags & PF_EXITING) && (process.exit_code & 0x7f))
 			return CALLER_DYING;
-		if (holds(proc_fd, ino, name))
+		if (holds(proc_fd, &wanted))
 			return CALLER_SHARES;
 		if (has_thread(proc_fd, opener))
 			break;

@@ -17,6 +17,10 @@ enum caller_state {
  * inode number in the mount, name its name. What cannot be looked at counts as CALLER_LAST. */
 enum caller_state caller_look(pid_t pid, pid_t opener, uint64_t ino, const char *name);
 
+/* Whether it holds something open at or below a path that ends in path, as `rm -r` does with what it
+ * removes. path has no slash at either end. */
+bool caller_is_below(pid_t pid, const char *path);
+
 /* Whether a signal waits for the process that means to end what it is doing: any but those that
  * only tell something (a child's end, a window's size) or stop and continue. A process that cannot
  * be looked at counts as one that wants to end. */

@@ -402,7 +402,6 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 	int r;
 
 	list_init(&m.scratch);
-	list_init(&m.open_dirs);
 	list_init(&m.frozen);
 	list_init(&m.handles);
 	list_init(&m.parked);

@@ -149,8 +149,7 @@ void files_fill_entry(struct files *files, const struct files_term *term, fuse_i
 	ret->ino = ino;
 	ret->generation = files->config.generation;
 	ret->entry_timeout = files_cache_entry(files, term);
-	ret->attr_timeout =
-		files_cache_attr(files, term, ino, ret->attr.st_mode, ret->attr.st_nlink);
+	ret->attr_timeout = files_cache_attr(files, term, ino, &ret->attr);
 }
 
 int files_enter_found(struct files *files, const struct files_name *name, const struct statx *sx,

@@ -99,15 +99,9 @@ void files_flush(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fus
 void files_release(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void files_fsync(struct files *files, fuse_req_t req, fuse_ino_t ino, int datasync,
 	struct fuse_file_info *fi);
-void files_opendir(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void files_readdir(struct files *files, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-	struct fuse_file_info *fi);
-void files_readdirplus(struct files *files, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-	struct fuse_file_info *fi);
-void files_releasedir(
-	struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void files_fsyncdir(struct files *files, fuse_req_t req, fuse_ino_t ino, int datasync,
-	struct fuse_file_info *fi);
+void files_readdir(struct files *files, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off);
+void files_readdirplus(struct files *files, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off);
+void files_fsyncdir(struct files *files, fuse_req_t req, fuse_ino_t ino, int datasync);
 void files_statfs(struct files *files, fuse_req_t req, fuse_ino_t ino);
 void files_setxattr(struct files *files, fuse_req_t req, fuse_ino_t ino, const char *name,
 	const char *value, size_t size, int flags);

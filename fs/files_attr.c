@@ -136,7 +136,7 @@ static void reply_attr(struct files *files, fuse_req_t req, uint64_t ino,
 		files_reply(req, r);
 		return;
 	}
-	timeout = files_cache_attr(files, term, ino, st->st_mode, st->st_nlink);
+	timeout = files_cache_attr(files, term, ino, st);
 	fuse_reply_attr(req, st, timeout);
 	files_cache_end(files, term, ino);
 }

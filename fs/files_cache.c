@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "common/scope.h"
 
@@ -166,6 +167,11 @@ static bool promise(struct files_cache *cache, const struct files_term *term)
 	return atomic_load(&cache->generation) == term->generation;
 }
 
+static int64_t nsec_of(const struct timespec *ts)
+{
+	return ts->tv_sec * 1000000000LL + ts->tv_nsec;
+}
+
 double files_cache_entry(struct files *files, const struct files_term *term)
 {
 	return files->cache.can_forget_names && promise(&files->cache, term) ? LONG_SEC : 0;
@@ -200,14 +206,65 @@ static bool is_noticed(struct files *files, const struct files_term *term, uint6
 	return S_ISDIR(mode) ? files_watch_has(files, ino) : term->covered && links == 1;
 }
 
-double files_cache_attr(struct files *files, const struct files_term *term, uint64_t ino,
-	mode_t mode, nlink_t links)
+/* The names of a directory cannot change without its second time, which nobody can set. Within a tick
+ * of the clock both may stay. */
+static struct node_stamp stamp_of(const struct stat *st)
+{
+	return (struct node_stamp){
+		.mtime_nsec = nsec_of(&st->st_mtim), .ctime_nsec = nsec_of(&st->st_ctim)};
+}
+
+struct files_names files_cache_names_begin(struct files *files, const struct stat *st)
+{
+	struct files_names names = {.stamp = stamp_of(st)};
+	struct timespec tick;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &tick);
+	names.sure = files->mtime_is_true && nsec_of(&tick) > names.stamp.ctime_nsec;
+	return names;
+}
+
+static void forget_names_of(struct files_cache *cache, uint64_t ino)
+{
+	fuse_lowlevel_notify_inval_inode(cache->session, ino, 0, 0);
+}
+
+void files_cache_names_end(
+	struct files *files, uint64_t ino, const struct files_names *names, const struct stat *st)
+{
+	struct node_stamp stamp = stamp_of(st);
+
+	if (!files->cache.session)
+		return;
+	if (names->sure && stamp.mtime_nsec == names->stamp.mtime_nsec &&
+		stamp.ctime_nsec == names->stamp.ctime_nsec)
+		node_table_names_told(files->nodes, ino, &stamp);
+	else
+		forget_names_of(&files->cache, ino);
+}
+
+/* The kernel lists a directory from what it knows if it finds the time of change that it had then,
+ * which could have been set back. */
+static void check_names(struct files *files, uint64_t ino, const struct stat *st)
+{
+	struct node_stamp stamp = stamp_of(st);
+
+	if (node_table_names_old(files->nodes, ino, &stamp))
+		forget_names_of(&files->cache, ino);
+}
+
+double files_cache_attr(
+	struct files *files, const struct files_term *term, uint64_t ino, const struct stat *st)
 {
 	struct files_cache *cache = &files->cache;
 	struct files_term own = *term;
 	uint64_t oldest;
 
-	own.covered = cache->session && is_noticed(files, term, ino, mode, links);
+	if (!cache->session)
+		return 0;
+	if (S_ISDIR(st->st_mode))
+		check_names(files, ino, st);
+	own.covered = is_noticed(files, term, ino, st->st_mode, st->st_nlink);
 	if (!promise(cache, &own) || !node_table_promise(files->nodes, ino, PROMISED_MAX, &oldest))
 		return 0;
 	if (oldest)
@@ -221,13 +278,9 @@ void files_cache_end(struct files *files, const struct files_term *term, uint64_
 		forget_attr(&files->cache, ino);
 }
 
-uint64_t files_cache_token(struct files *files, uint64_t ino, bool is_dir)
+uint64_t files_cache_token(struct files *files)
 {
 	struct files_cache *cache = &files->cache;
 
-	if (!cache->session)
-		return 0;
-	if (is_quiet(cache))
-		return cache->quiet_token;
-	return is_dir ? files_watch_token(files, ino) : 0;
+	return cache->session && is_quiet(cache) ? cache->quiet_token : 0;
 }

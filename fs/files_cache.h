@@ -22,11 +22,11 @@
 #include <stdint.h>
 
 #include "fs/files_watch.h"
+#include "fs/node_table.h"
 
 struct files;
 struct fuse_session;
-struct node_use;
-struct statx;
+struct stat;
 
 struct files_cache {
 	struct fuse_session *session; /* borrowed; NULL: nothing may be kept */
@@ -78,12 +78,23 @@ struct files_term files_cache_begin_node(struct files *files, uint64_t ino);
 double files_cache_negative(struct files *files, const struct files_term *term, uint64_t parent);
 double files_cache_entry(struct files *files, const struct files_term *term);
 double files_cache_forever(struct files *files);
-double files_cache_attr(struct files *files, const struct files_term *term, uint64_t ino,
-	mode_t mode, nlink_t links);
+double files_cache_attr(
+	struct files *files, const struct files_term *term, uint64_t ino, const struct stat *st);
+
+/* The kernel is being given the names of a directory, which was like st before they were read. When it
+ * has all of them it keeps them, if it may: until other attributes of the directory are told. */
+struct files_names {
+	struct node_stamp stamp;
+	bool sure; /* what has the same stamp later has the same names */
+};
+struct files_names files_cache_names_begin(struct files *files, const struct stat *st);
+/* Before it is told that these were all; st: of the directory now. */
+void files_cache_names_end(
+	struct files *files, uint64_t ino, const struct files_names *names, const struct stat *st);
 
 /* After the answer: if the promise was wrong by then, it is taken back. */
 void files_cache_end(struct files *files, const struct files_term *term, uint64_t ino);
 
-/* Tells whether the pages (of a file, or of a directory's listing) that the kernel has from an
- * earlier open are still right: when the same token comes again. 0: not known. */
-uint64_t files_cache_token(struct files *files, uint64_t ino, bool is_dir);
+/* Tells whether the pages of a file that the kernel has from an earlier open are still right: when
+ * the same token comes again. 0: not known. */
+uint64_t files_cache_token(struct files *files);

@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/scope.h"
 
 #define LISTING_SIZE (32u << 10)
@@ -21,17 +22,25 @@ struct dirent64_raw {
 	char d_name[];
 };
 
+/* A directory that is being listed. The kernel opens directories without asking (see session_ops.c),
+ * so this lives from the first request for its names to the last, or until too many others do: a
+ * place that nobody has kept is found again by its offset, as for a file server. */
 struct files_dir {
-	struct list link; /* in files.dirs */
-	struct node_handle *handle; /* the table's; until releasedir */
+	struct list link; /* in files.dirs, while no request uses it */
+	fuse_ino_t node;
+	int fd; /* owned; -1 with reserved */
 	dev_t dev;
 	ino_t ino;
 	bool reserved; /* is listed as empty */
-	pthread_mutex_t lock; /* one listing at a time: the file below has one position */
+	struct files_names names; /* as it was at the beginning */
+	uint64_t kept_usec; /* since when no request uses it */
 	int64_t next_off; /* of the entry at pos */
 	size_t pos, len; /* in listing */
 	char listing[LISTING_SIZE] __attribute__((aligned(8)));
 };
+
+#define DIRS_MAX 32 /* that are kept between requests */
+#define ABANDONED_USEC (5 * USEC_PER_SEC) /* whoever waits so long does not go on */
 
 /* What one request fills. */
 struct answer {
@@ -39,7 +48,7 @@ struct answer {
 	fuse_req_t req;
 	fuse_ino_t ino; /* of the directory */
 	const struct node_use *use; /* of the directory, for attributes; NULL: names only */
-	struct files_term term; /* with attributes */
+	struct files_term term;
 	char *data;
 	size_t len, size;
 	uint64_t *entered; /* behind data: the nodes on which a lookup was counted */
@@ -48,11 +57,6 @@ struct answer {
 
 /* A listed entry with attributes takes more than this. */
 #define PLUS_ENTRY_MIN 128
-
-static struct files_dir *dir_of(const struct fuse_file_info *fi)
-{
-	return (struct files_dir *)(uintptr_t)fi->fh;
-}
 
 static int open_listing(struct files *files, int dir_fd)
 {
@@ -68,121 +72,153 @@ static int open_listing(struct files *files, int dir_fd)
 	return fd;
 }
 
-/* Nothing is listed yet. -ENOMEM. */
-static int new_dir(const struct stat *st, bool reserved, struct files_dir **ret)
-{
-	struct files_dir *dir = malloc(sizeof(*dir));
-
-	if (!dir)
-		return -ENOMEM;
-	dir->dev = st->st_dev;
-	dir->ino = st->st_ino;
-	dir->reserved = reserved;
-	dir->next_off = 0;
-	dir->pos = dir->len = 0;
-	pthread_mutex_init(&dir->lock, NULL);
-	*ret = dir;
-	return 0;
-}
-
 static void free_dir(struct files_dir *dir)
 {
-	pthread_mutex_destroy(&dir->lock);
+	if (!dir)
+		return;
+	scope_close(&dir->fd);
 	free(dir);
-}
-
-static int open_dir(struct files *files, fuse_ino_t ino, struct files_dir **ret)
-{
-	auto_use struct node_use use = {0};
-	auto_close int fd = -1;
-	struct stat st;
-	int r;
-
-	r = node_table_use(files->nodes, ino, &use);
-	if (r < 0)
-		return r;
-	fd = open_listing(files, use.fd);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0)
-		return -EIO;
-	r = new_dir(&st, use.reserved, ret);
-	if (r < 0)
-		return r;
-	r = node_table_attach(files->nodes, ino, take_fd(&fd), &(*ret)->handle);
-	if (r < 0) {
-		free_dir(*ret);
-		return r;
-	}
-	pthread_mutex_lock(&files->dirs_lock);
-	list_add_tail(&files->dirs, &(*ret)->link);
-	pthread_mutex_unlock(&files->dirs_lock);
-	return 0;
-}
-
-static void close_dir(struct files *files, struct files_dir *dir)
-{
-	pthread_mutex_lock(&files->dirs_lock);
-	list_remove(&dir->link);
-	pthread_mutex_unlock(&files->dirs_lock);
-	(void)node_table_detach(files->nodes, dir->handle);
-	free_dir(dir);
 }
 
 void files_dirs_free(struct files *files)
 {
-	while (!list_empty(&files->dirs))
-		close_dir(files, list_entry(files->dirs.next, struct files_dir, link));
-}
+	while (!list_empty(&files->dirs)) {
+		struct files_dir *dir = list_entry(files->dirs.next, struct files_dir, link);
 
-/* The kernel keeps a listing from one open to the next if no name has changed in between. */
-static void let_keep(
-	struct files *files, uint64_t ino, const struct files_dir *dir, struct fuse_file_info *fi)
-{
-	const struct node_use use = {.fd = dir->handle->fd};
-	struct files_term term = files_cache_begin(files, ino, &use, true);
-	uint64_t token;
-
-	if (!term.covered)
-		return;
-	files_cache_settle(files);
-	token = files_cache_token(files, ino, true);
-	fi->cache_readdir = token != 0;
-	fi->keep_cache = node_table_token(files->nodes, ino, token);
-}
-
-void files_opendir(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct files_dir *dir = NULL;
-	int r = open_dir(files, ino, &dir);
-
-	if (r < 0) {
-		files_reply(req, r);
-		return;
+		list_remove(&dir->link);
+		free_dir(dir);
 	}
-	fi->fh = (uintptr_t)dir;
-	let_keep(files, ino, dir, fi);
-	if (fuse_reply_open(req, fi) == -ENOENT)
-		close_dir(files, dir);
 }
 
-void files_releasedir(
-	struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+/* Somebody else is listing the same directory: what the kernel has of it by the end may be both's. */
+static bool is_listed_too(struct files *files, fuse_ino_t ino)
 {
-	(void)ino;
-	close_dir(files, dir_of(fi));
-	files_reply(req, 0);
+	uint64_t recent = clock_monotonic_usec() - ABANDONED_USEC;
+	bool found = false;
+	struct list *item;
+
+	pthread_mutex_lock(&files->dirs_lock);
+	list_for_each(item, &files->dirs)
+	{
+		const struct files_dir *dir = list_entry(item, struct files_dir, link);
+
+		found = found || (dir->node == ino && dir->kept_usec > recent);
+	}
+	pthread_mutex_unlock(&files->dirs_lock);
+	return found;
 }
 
-void files_fsyncdir(struct files *files, fuse_req_t req, fuse_ino_t ino, int datasync,
-	struct fuse_file_info *fi)
+static struct files_dir *take_kept(struct files *files, fuse_ino_t ino, off_t off)
 {
-	int fd = dir_of(fi)->handle->fd;
-	int r = datasync ? fdatasync(fd) : fsync(fd);
+	struct files_dir *found = NULL;
+	struct list *item;
 
-	(void)files;
-	(void)ino;
-	files_reply(req, r < 0 ? -errno : 0);
+	pthread_mutex_lock(&files->dirs_lock);
+	list_for_each(item, &files->dirs)
+	{
+		struct files_dir *dir = list_entry(item, struct files_dir, link);
+
+		if (dir->node != ino || dir->next_off != off)
+			continue;
+		list_remove(item);
+		files->dirs_len--;
+		found = dir;
+		break;
+	}
+	pthread_mutex_unlock(&files->dirs_lock);
+	return found;
+}
+
+static void keep(struct files *files, struct files_dir *dir)
+{
+	struct files_dir *oldest = NULL;
+
+	dir->kept_usec = clock_monotonic_usec();
+	pthread_mutex_lock(&files->dirs_lock);
+	list_add_tail(&files->dirs, &dir->link);
+	if (files->dirs_len < DIRS_MAX) {
+		files->dirs_len++;
+	} else {
+		oldest = list_entry(files->dirs.next, struct files_dir, link);
+		list_remove(&oldest->link);
+	}
+	pthread_mutex_unlock(&files->dirs_lock);
+	free_dir(oldest);
+}
+
+static int stat_dir(struct files *files, struct files_dir *dir, struct stat *ret)
+{
+	struct statx sx = {0};
+	int r = files_statx(dir->fd, "", &sx);
+
+	if (r < 0)
+		return r;
+	dir->dev = makedev(sx.stx_dev_major, sx.stx_dev_minor);
+	dir->ino = sx.stx_ino;
+	files_fill(files, &sx, ret);
+	return 0;
+}
+
+static int open_dir(struct files *files, struct files_dir *dir, bool from_start)
+{
+	auto_use struct node_use use = {0};
+	struct stat st;
+	int r = node_table_use(files->nodes, dir->node, &use);
+
+	if (r < 0)
+		return r == -ESTALE ? -ENOENT : r;
+	dir->reserved = use.reserved;
+	dir->fd = open_listing(files, use.fd);
+	if (dir->fd < 0)
+		return dir->fd;
+	r = stat_dir(files, dir, &st);
+	if (r < 0)
+		return r;
+	dir->names = files_cache_names_begin(files, &st);
+	if (!from_start || is_listed_too(files, dir->node))
+		dir->names.sure = false;
+	return 0;
+}
+
+/* At the beginning of the listing, wherever the reader wants to be. */
+static int new_dir(struct files *files, fuse_ino_t ino, bool from_start, struct files_dir **ret)
+{
+	struct files_dir *dir = malloc(sizeof(*dir));
+	int r;
+
+	if (!dir)
+		return -ENOMEM;
+	dir->node = ino;
+	dir->fd = -1;
+	dir->next_off = 0;
+	dir->pos = dir->len = 0;
+	r = open_dir(files, dir, from_start);
+	if (r < 0) {
+		free_dir(dir);
+		return r;
+	}
+	*ret = dir;
+	return 0;
+}
+
+/* From the beginning it is read anew. */
+static int dir_at(struct files *files, fuse_ino_t ino, off_t off, struct files_dir **ret)
+{
+	*ret = off ? take_kept(files, ino, off) : NULL;
+	return *ret ? 0 : new_dir(files, ino, off == 0, ret);
+}
+
+void files_fsyncdir(struct files *files, fuse_req_t req, fuse_ino_t ino, int datasync)
+{
+	auto_use struct node_use use = {0};
+	auto_close int fd = -1;
+	int r = node_table_use(files->nodes, ino, &use);
+
+	if (r == 0)
+		r = fd = open_listing(files, use.fd);
+	if (r >= 0)
+		r = (datasync ? fdatasync(fd) : fsync(fd)) < 0 ? -errno : 0;
+	files_reply(req, r);
 }
 
 /* Goes to where the reader wants to go on: mostly where it left off. */
@@ -191,7 +227,7 @@ static int seek_dir(struct files_dir *dir, off_t off)
 	if (off == dir->next_off && off != 0)
 		return 0;
 	dir->pos = dir->len = 0;
-	if (lseek(dir->handle->fd, off, SEEK_SET) < 0)
+	if (lseek(dir->fd, off, SEEK_SET) < 0)
 		return -errno;
 	dir->next_off = off;
 	return 0;
@@ -204,7 +240,7 @@ static const struct dirent64_raw *peek_entry(struct files_dir *dir, int *ret_err
 
 	*ret_error = 0;
 	if (dir->pos == dir->len) {
-		n = getdents64(dir->handle->fd, dir->listing, sizeof(dir->listing));
+		n = getdents64(dir->fd, dir->listing, sizeof(dir->listing));
 		if (n < 0)
 			*ret_error = -errno;
 		if (n <= 0)
@@ -322,45 +358,61 @@ static void reply_listed(struct answer *a)
 	}
 }
 
-static void list(struct answer *a, size_t size, off_t off, struct fuse_file_info *fi)
+/* A part without entries is the end. */
+static void end_part(struct answer *a, struct files_dir *dir, int r)
 {
-	struct files_dir *dir = dir_of(fi);
+	struct stat st;
+
+	if (r == 0 && a->len && !dir->reserved) {
+		keep(a->files, dir);
+		return;
+	}
+	if (r == 0 && stat_dir(a->files, dir, &st) == 0)
+		files_cache_names_end(a->files, a->ino, &dir->names, &st);
+	free_dir(dir);
+}
+
+static int list_part(struct answer *a, struct files_dir *dir, size_t size, off_t off)
+{
 	size_t room = (size + 7) & ~(size_t)7;
-	int r = -ENOMEM;
 
 	a->data = files_buffer(room + size / PLUS_ENTRY_MIN * sizeof(*a->entered));
-	if (a->data) {
-		a->size = size;
-		a->entered = (uint64_t *)(a->data + room);
-		pthread_mutex_lock(&dir->lock);
-		r = fill_answer(a, dir, off);
-		pthread_mutex_unlock(&dir->lock);
-	}
-	files_cache_settle(a->files);
-	if (r < 0)
-		files_reply(a->req, r);
-	else
-		reply_listed(a);
+	if (!a->data)
+		return -ENOMEM;
+	a->size = size;
+	a->entered = (uint64_t *)(a->data + room);
+	return fill_answer(a, dir, off);
 }
 
-void files_readdir(struct files *files, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-	struct fuse_file_info *fi)
+static void list(struct files *files, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+	bool with_attributes)
 {
+	struct node_use use = {.type = S_IFDIR};
 	struct answer a = {.files = files, .req = req, .ino = ino};
+	struct files_dir *dir = NULL;
+	int r = dir_at(files, ino, off, &dir);
 
-	list(&a, size, off, fi);
+	if (r == 0) {
+		/* The open directory itself: names are looked up where they were listed. */
+		use.fd = dir->fd;
+		a.use = with_attributes ? &use : NULL;
+		a.term = files_cache_begin(files, ino, &use, true);
+		r = list_part(&a, dir, size, off);
+		end_part(&a, dir, r);
+	}
+	files_cache_settle(files);
+	if (r < 0)
+		files_reply(req, r);
+	else
+		reply_listed(&a);
 }
 
-void files_readdirplus(struct files *files, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-	struct fuse_file_info *fi)
+void files_readdir(struct files *files, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off)
 {
-	/* The open directory itself: names are looked up where they were listed. */
-	struct node_use use = {.fd = dir_of(fi)->handle->fd, .type = S_IFDIR};
-	struct answer a = {.files = files,
-		.req = req,
-		.ino = ino,
-		.use = &use,
-		.term = files_cache_begin(files, ino, &use, true)};
+	list(files, req, ino, size, off, false);
+}
 
-	list(&a, size, off, fi);
+void files_readdirplus(struct files *files, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off)
+{
+	list(files, req, ino, size, off, true);
 }

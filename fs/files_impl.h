@@ -40,10 +40,12 @@ struct files {
 	dev_t devices[FILES_DEVICES_MAX]; /* under devices_lock: others than the root's, as seen */
 	unsigned devices_len;
 	pthread_mutex_t dirs_lock;
-	struct list dirs; /* under dirs_lock: open directories */
+	struct list
+		dirs; /* under dirs_lock: those that are listed in parts, longest unused first */
+	unsigned dirs_len; /* under dirs_lock */
 };
 
-/* Frees what the kernel did not release before the mount ended. */
+/* Closes what is kept between two parts of a listing. */
 void files_dirs_free(struct files *files);
 
 /* A request's answer made here: frees nothing, and is called once. r is 0 or -errno. */

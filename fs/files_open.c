@@ -87,7 +87,7 @@ static bool is_settled(struct files *files, uint64_t ino, int fd)
 /* Nothing can have changed while the sandbox was quiet all along. */
 static bool is_unchanged(struct files *files, uint64_t ino, int fd)
 {
-	uint64_t token = files_cache_token(files, ino, false);
+	uint64_t token = files_cache_token(files);
 	bool same = node_table_token(files->nodes, ino, token);
 
 	return is_settled(files, ino, fd) || same;

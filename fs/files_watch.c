@@ -27,7 +27,6 @@ struct watch {
 	struct list link; /* in files_watch.all */
 	uint64_t ino;
 	int wd;
-	uint64_t token; /* another one after each change of names */
 	bool negative; /* a name was told not to exist */
 };
 
@@ -123,7 +122,6 @@ static void note(struct files *files, uint64_t ino, int wd)
 	}
 	w->ino = ino;
 	w->wd = wd;
-	w->token = atomic_fetch_add(&files->cache.tokens, 1) + 1;
 	w->by_ino.hash = hash_of(ino);
 	w->by_wd.hash = hash_of((uint64_t)wd);
 	node_hash_add(&watch->by_ino, &w->by_ino);
@@ -203,19 +201,6 @@ void files_watch_note_negative(struct files *files, uint64_t ino)
 	pthread_mutex_unlock(&watch->lock);
 }
 
-uint64_t files_watch_token(struct files *files, uint64_t ino)
-{
-	struct files_watch *watch = &files->cache.watch;
-	struct watch *w;
-	uint64_t token;
-
-	pthread_mutex_lock(&watch->lock);
-	w = find_ino(watch, ino);
-	token = w ? w->token : 0;
-	pthread_mutex_unlock(&watch->lock);
-	return token;
-}
-
 /* Whether the kernel may have a wrong idea of a name. What was done through files/ itself is told
  * of, too, and there the table is right already. Another name for a file that has one: what was said
  * of it is taken back. */
@@ -251,7 +236,6 @@ static bool handle(struct files *files, struct watch *w, const struct inotify_ev
 		files_cache_forget_attr(files, child);
 	if (!(event->mask & NAMES_MASK))
 		return false;
-	w->token = atomic_fetch_add(&files->cache.tokens, 1) + 1;
 	if (child || appeared)
 		wrong = is_name_wrong(files, w, name, child);
 	if (wrong)

@@ -36,9 +36,6 @@ bool files_watch_has(struct files *files, uint64_t ino);
 /* A name was told not to exist in it: when one appears, all names are to be asked for again. */
 void files_watch_note_negative(struct files *files, uint64_t ino);
 
-/* See files_cache_token(); 0: it is not watched. */
-uint64_t files_watch_token(struct files *files, uint64_t ino);
-
 /* Handles all that is known to have changed by now. */
 void files_watch_drain(struct files *files);
 

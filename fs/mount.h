@@ -10,6 +10,7 @@
 #include "common/fail.h"
 #include "common/list.h"
 #include "common/loop.h"
+#include "fs/removals.h"
 #include "runner/run.h"
 #include "runner/sandbox.h"
 
@@ -68,7 +69,7 @@ struct mount {
 	uint16_t next_instance; /* of control file nodes */
 	struct list handles; /* open synthetic files */
 	struct list parked; /* requests that wait for an answer */
-	struct list open_dirs; /* open directories of the kind that is removed as a whole */
+	struct removals removals;
 	struct list interrupted; /* those that were interrupted and must be told */
 };
 

@@ -441,6 +441,20 @@ void node_table_forget(struct node_table *t, uint64_t id, uint64_t lookups)
 	node_table_unlock(t);
 }
 
+static bool has_stamp(const struct node *node, const struct node_stamp *stamp)
+{
+	return stamp && node->stamped && node->stamp.size == stamp->size &&
+	       node->stamp.mtime_nsec == stamp->mtime_nsec &&
+	       node->stamp.ctime_nsec == stamp->ctime_nsec;
+}
+
+static void set_stamp(struct node *node, const struct node_stamp *stamp)
+{
+	node->stamped = stamp != NULL;
+	if (stamp)
+		node->stamp = *stamp;
+}
+
 bool node_table_stamp(struct node_table *t, uint64_t id, const struct node_stamp *stamp)
 {
 	bool same = false;
@@ -449,15 +463,39 @@ bool node_table_stamp(struct node_table *t, uint64_t id, const struct node_stamp
 	node_table_lock(t);
 	node = node_table_find(t, id);
 	if (node) {
-		same = stamp && node->stamped && node->stamp.size == stamp->size &&
-		       node->stamp.mtime_nsec == stamp->mtime_nsec &&
-		       node->stamp.ctime_nsec == stamp->ctime_nsec;
-		node->stamped = stamp != NULL;
-		if (stamp)
-			node->stamp = *stamp;
+		same = has_stamp(node, stamp);
+		set_stamp(node, stamp);
 	}
 	node_table_unlock(t);
 	return same;
+}
+
+void node_table_names_told(struct node_table *t, uint64_t id, const struct node_stamp *stamp)
+{
+	struct node *node;
+
+	node_table_lock(t);
+	node = node_table_find(t, id);
+	if (node) {
+		node->listed = true;
+		set_stamp(node, stamp);
+	}
+	node_table_unlock(t);
+}
+
+bool node_table_names_old(struct node_table *t, uint64_t id, const struct node_stamp *stamp)
+{
+	bool drop = false;
+	struct node *node;
+
+	node_table_lock(t);
+	node = node_table_find(t, id);
+	if (node && node->listed) {
+		drop = !has_stamp(node, stamp);
+		node->listed = !drop;
+	}
+	node_table_unlock(t);
+	return drop;
 }
 
 void node_table_counts(struct node_table *t, uint64_t *ret_nodes, uint64_t *ret_fds)

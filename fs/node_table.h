@@ -166,6 +166,11 @@ unsigned node_table_take_promised(struct node_table *t, uint64_t *ret_ids, unsig
 bool node_table_is(struct node_table *t, uint64_t id, const struct node_key *key);
 uint64_t node_table_of_key(struct node_table *t, const struct node_key *key);
 
+/* The kernel was given the names of the directory, as they are at this stamp. */
+void node_table_names_told(struct node_table *t, uint64_t id, const struct node_stamp *stamp);
+/* Whether it has to be told to drop them: it was given some, and the stamp is another. Says so once. */
+bool node_table_names_old(struct node_table *t, uint64_t id, const struct node_stamp *stamp);
+
 /* Whether token, not 0, is the one given last for this node; it is remembered. */
 bool node_table_token(struct node_table *t, uint64_t id, uint64_t token);
 

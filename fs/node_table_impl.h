@@ -36,6 +36,7 @@ struct node {
 	bool stamped;
 	struct node_stamp stamp;
 	uint64_t token;
+	bool listed; /* the kernel may hold a directory's names, as they were at the stamp, if stamped */
 	int backing_id; /* of its handles that have one */
 	unsigned backed, cached; /* handles of regular files, by how the kernel serves them */
 	unsigned mappers; /* handles through whose mappings it may be changed unseen */

@@ -33,7 +33,8 @@ static bool refuse_in_trees(fuse_req_t req, fuse_ino_t ino)
 static bool answer_removal_in_trees(fuse_req_t req, fuse_ino_t ino)
 {
 	if (files_is_in_trees(ino))
-		fuse_reply_err(req, synth_is_removing(mount_of(req), req) ? 0 : EROFS);
+		fuse_reply_err(
+			req, removals_has(mount_of(req), fuse_req_ctx(req)->pid) ? 0 : EROFS);
 	return files_is_in_trees(ino);
 }
 
@@ -312,14 +313,14 @@ static void op_poll(
 	BY_SYNTH(mount_of(req), synth_poll(mount_of(req), req, fi, poll));
 }
 
+/* Asked once: with this answer the kernel opens and closes directories by itself, all of them. It also
+ * keeps the names of each that was read to its end, and lists from them while the time of change stays
+ * as it was: files_cache.h and synth_list.c see to it that they are right. */
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct mount *m = mount_of(req);
-
-	if (files_owns(ino))
-		BY_FILES(m, files_opendir(files_of(m, ino), req, ino, fi));
-	else
-		BY_SYNTH(m, synth_opendir(m, req, ino, fi));
+	(void)ino;
+	(void)fi;
+	fuse_reply_err(req, ENOSYS);
 }
 
 static void op_readdir(
@@ -327,10 +328,11 @@ static void op_readdir(
 {
 	struct mount *m = mount_of(req);
 
+	(void)fi;
 	if (files_owns(ino))
-		BY_FILES(m, files_readdir(files_of(m, ino), req, ino, size, off, fi));
+		BY_FILES(m, files_readdir(files_of(m, ino), req, ino, size, off));
 	else
-		BY_SYNTH(m, synth_readdir(m, req, size, off, fi, false));
+		BY_SYNTH(m, synth_readdir(m, req, ino, size, off, false));
 }
 
 static void op_readdirplus(
@@ -338,28 +340,20 @@ static void op_readdirplus(
 {
 	struct mount *m = mount_of(req);
 
+	(void)fi;
 	if (files_owns(ino))
-		BY_FILES(m, files_readdirplus(files_of(m, ino), req, ino, size, off, fi));
+		BY_FILES(m, files_readdirplus(files_of(m, ino), req, ino, size, off));
 	else
-		BY_SYNTH(m, synth_readdir(m, req, size, off, fi, true));
-}
-
-static void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct mount *m = mount_of(req);
-
-	if (files_owns(ino))
-		BY_FILES(m, files_releasedir(files_of(m, ino), req, ino, fi));
-	else
-		BY_SYNTH(m, synth_releasedir(m, req, fi));
+		BY_SYNTH(m, synth_readdir(m, req, ino, size, off, true));
 }
 
 static void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
 	struct mount *m = mount_of(req);
 
+	(void)fi;
 	if (files_owns(ino))
-		BY_FILES(m, files_fsyncdir(files_of(m, ino), req, ino, datasync, fi));
+		BY_FILES(m, files_fsyncdir(files_of(m, ino), req, ino, datasync));
 	else
 		fuse_reply_err(req, 0);
 }
@@ -511,7 +505,6 @@ const struct fuse_lowlevel_ops session_ops = {
 	.opendir = op_opendir,
 	.readdir = op_readdir,
 	.readdirplus = op_readdirplus,
-	.releasedir = op_releasedir,
 	.fsyncdir = op_fsyncdir,
 	.statfs = op_statfs,
 	.setxattr = op_setxattr,

@@ -95,8 +95,8 @@ struct synth_dir {
 	const struct synth_file *files;
 	size_t files_len;
 	bool scratch; /* editors may make their temporary files here */
-	/* Removed as a whole: its parts go with it. To a process that holds the directory open, as
-	 * `rm -r` does, taking them away first is a success that does nothing. */
+	/* Removed as a whole: its parts go with it. For a process that does that (removals.h), taking
+	 * them away first is a success that does nothing. */
 	bool whole;
 
 	/* All below may be NULL. */

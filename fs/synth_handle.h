@@ -13,5 +13,4 @@ int synth_stat(struct mount *m, const struct synth_node *n, struct stat *ret);
 /* Opens a node for a thread into fi->fh and the flags of fi. 0 or -errno. */
 int synth_handle_open(
 	struct mount *m, const struct synth_node *n, pid_t opener, struct fuse_file_info *fi);
-void synth_dirs_close(struct mount *m);
 void synth_handle_close(struct fuse_file_info *fi);

@@ -165,7 +165,6 @@ static void close_open_files(struct mount *m)
 void synth_handles_close(struct mount *m)
 {
 	close_open_files(m);
-	synth_dirs_close(m);
 }
 
 /* An open that waits until the content is taken. */

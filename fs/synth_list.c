@@ -10,39 +10,21 @@
 #include "fs/synth.h"
 #include "fs/synth_handle.h"
 
-/* The names of a directory, frozen when it was opened. */
+/* The names of a directory as it is now. */
 struct names {
 	struct mount *m; /* borrowed */
 	struct buf text; /* names, each followed by NUL */
 	struct buf entries; /* of struct entry, sorted */
-	int error;
-	struct list link; /* in mount.open_dirs */
-	bool whole; /* its parts go with it only */
-	pid_t pid; /* who opened it */
 };
 
-/* A file server opens the directory anew for each part of a listing and goes on behind the entry that
- * it has seen last, whatever has come and gone. So entries are sorted, and found, by what they are. */
+/* Each part of a listing is made anew and goes on behind the entry that was seen last, whatever has
+ * come and gone. So entries are sorted, and found, by what they are. */
 struct entry {
 	struct synth_node node;
 	uint64_t key; /* the offset behind it */
 	ino_t ino;
 	size_t name_at; /* in text */
 };
-
-bool synth_is_removing(struct mount *m, fuse_req_t req)
-{
-	struct list *item;
-
-	list_for_each(item, &m->open_dirs)
-	{
-		const struct names *names = list_entry(item, struct names, link);
-
-		if (names->whole && names->pid == fuse_req_ctx(req)->pid)
-			return true;
-	}
-	return false;
-}
 
 /* Those of "." and ".." come before all node ids that a table's entry can have. */
 static uint64_t key_of(const char *name, const struct synth_node *n)
@@ -86,28 +68,21 @@ static int compare_keys(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static void free_names(struct names *names)
+static void clear_names(struct names *names)
 {
-	list_remove(&names->link);
 	buf_clear(&names->text);
 	buf_clear(&names->entries);
-	free(names);
 }
 
-void synth_opendir(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static int list_names(struct mount *m, fuse_ino_t ino, struct names *names)
 {
-	struct names *names = calloc(1, sizeof(*names));
 	struct synth_node dir, parent;
-	int r = names ? synth_node_of(m, ino, &dir) : -ENOMEM;
+	int r = synth_node_of(m, ino, &dir);
 
-	if (names) {
-		names->m = m;
-		list_init(&names->link);
-	}
-	if (r == 0) {
-		synth_parent(m, &dir, &parent);
-		r = add_name(names, ".", &dir);
-	}
+	if (r < 0)
+		return r;
+	synth_parent(m, &dir, &parent);
+	r = add_name(names, ".", &dir);
 	if (r == 0)
 		r = add_name(names, "..", &parent);
 	if (r == 0)
@@ -115,33 +90,7 @@ void synth_opendir(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_
 	if (r == 0)
 		qsort(names->entries.data, names->entries.len / sizeof(struct entry),
 			sizeof(struct entry), compare_keys);
-	fi->fh = (uintptr_t)names;
-	if (r == 0) {
-		names->whole = dir.dir->whole;
-		names->pid = fuse_req_ctx(req)->pid;
-		list_add_tail(&m->open_dirs, &names->link);
-	}
-	if (r == 0 && fuse_reply_open(req, fi) == 0)
-		return;
-	if (names)
-		free_names(names);
-	if (r < 0)
-		fuse_reply_err(req, -r);
-}
-
-void synth_releasedir(struct mount *m, fuse_req_t req, struct fuse_file_info *fi)
-{
-	struct names *names = (struct names *)(uintptr_t)fi->fh;
-
-	(void)m;
-	free_names(names);
-	fuse_reply_err(req, 0);
-}
-
-void synth_dirs_close(struct mount *m)
-{
-	while (!list_empty(&m->open_dirs))
-		free_names(list_entry(m->open_dirs.next, struct names, link));
+	return r;
 }
 
 static size_t add_entry(fuse_req_t req, char *at, size_t room, const char *name,
@@ -158,19 +107,12 @@ static size_t add_entry(fuse_req_t req, char *at, size_t room, const char *name,
 		    : fuse_add_direntry(req, at, room, name, &entry.attr, next);
 }
 
-void synth_readdir(struct mount *m, fuse_req_t req, size_t size, off_t off,
-	struct fuse_file_info *fi, bool plus)
+static size_t add_entries(
+	fuse_req_t req, const struct names *names, char *data, size_t size, off_t off, bool plus)
 {
-	const struct names *names = (const struct names *)(uintptr_t)fi->fh;
 	const struct entry *entries = (const struct entry *)names->entries.data;
 	size_t count = names->entries.len / sizeof(*entries), used = 0;
-	char *data auto_free = malloc(size);
 
-	(void)m;
-	if (!data) {
-		fuse_reply_err(req, ENOMEM);
-		return;
-	}
 	for (size_t i = 0; i < count; i++) {
 		const struct entry *entry = &entries[i];
 		size_t need;
@@ -183,5 +125,24 @@ void synth_readdir(struct mount *m, fuse_req_t req, size_t size, off_t off,
 			break;
 		used += need;
 	}
-	fuse_reply_buf(req, data, used);
+	return used;
+}
+
+void synth_readdir(
+	struct mount *m, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, bool plus)
+{
+	struct names names auto_call(clear_names) = {.m = m};
+	char *data auto_free = malloc(size);
+	int r = data ? list_names(m, ino, &names) : -ENOMEM;
+	size_t len = 0;
+
+	if (r == 0)
+		len = add_entries(req, &names, data, size, off, plus);
+	/* The kernel, which now has all, keeps nothing of it. */
+	if (r == 0 && !len)
+		fuse_lowlevel_notify_inval_inode(m->session, ino, 0, 0);
+	if (r < 0)
+		fuse_reply_err(req, -r);
+	else
+		fuse_reply_buf(req, data, len);
 }

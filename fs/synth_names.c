@@ -210,6 +210,9 @@ void synth_getattr(struct mount *m, fuse_req_t req, fuse_ino_t ino)
 	struct synth_node n;
 	int r = synth_node_of(m, ino, &n);
 
+	/* The kernel asks so before it reads a directory. */
+	if (r == 0 && !n.slot && n.dir->whole)
+		removals_note(m, fuse_req_ctx(req)->pid, &n);
 	if (r < 0)
 		fuse_reply_err(req, -r);
 	else
@@ -290,7 +293,7 @@ static int remove_part(
 {
 	struct fail f;
 
-	if (synth_is_removing(m, req))
+	if (removals_has(m, fuse_req_ctx(req)->pid))
 		return 0;
 	fail_set(&f, -EPERM, "it goes with its directory only: rm -r that");
 	return refused(m, dir, name, -EPERM, &f);

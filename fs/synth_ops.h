@@ -10,8 +10,6 @@ void synth_getattr(struct mount *m, fuse_req_t req, fuse_ino_t ino);
 void synth_setattr(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set);
 void synth_readlink(struct mount *m, fuse_req_t req, fuse_ino_t ino);
 void synth_mkdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name);
-/* Whether the caller holds a directory open that is removed as a whole, as `rm -r` does. */
-bool synth_is_removing(struct mount *m, fuse_req_t req);
 void synth_unlink(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name);
 void synth_rmdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name);
 void synth_rename(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name,
@@ -28,10 +26,8 @@ void synth_release(struct mount *m, fuse_req_t req, struct fuse_file_info *fi);
 void synth_fsync(struct mount *m, fuse_req_t req, struct fuse_file_info *fi);
 void synth_poll(
 	struct mount *m, fuse_req_t req, struct fuse_file_info *fi, struct fuse_pollhandle *poll);
-void synth_opendir(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void synth_readdir(struct mount *m, fuse_req_t req, size_t size, off_t off,
-	struct fuse_file_info *fi, bool plus);
-void synth_releasedir(struct mount *m, fuse_req_t req, struct fuse_file_info *fi);
+void synth_readdir(
+	struct mount *m, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, bool plus);
 /* Closes what the kernel did not release before the mount ended. */
 void synth_handles_close(struct mount *m);
 

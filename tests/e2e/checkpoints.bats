@@ -71,6 +71,27 @@ stored_project() {
 	eq "$(ls "$D/checkpoints")" 3
 }
 
+@test "whatever removes trees deletes one, however deep it is" {
+	local n
+
+	inside 'mkdir -p /work/app/1/2/3/4/5/6/7/8/9 && cd /work/app && for d in . 1/2/3 1/2/3/4/5/6/7/8/9; do
+		echo x >$d/a; echo x >$d/b; done'
+	for n in 1 2 3 4; do
+		echo 'persist /work/app' >"$D/checkpoint"
+	done
+	rm -r "$D/checkpoints/1"
+	python3 -c "import shutil; shutil.rmtree('$D/checkpoints/2')"
+	find "$D/checkpoints/3" -delete
+	eq "$(ls "$D/checkpoints")" 4
+	# Who has looked into it and takes something else away has not begun to remove it.
+	run python3 -c "
+import os
+os.listdir('$D/checkpoints/4')
+os.unlink('$D/checkpoints/4/tree/a')"
+	match "$output" 'Read-only file system'
+	eq "$(cat "$D/checkpoints/4/tree/a")" x
+}
+
 @test "what another sandbox stores is seen at once" {
 	umount_sandbox
 	mkdir "$T/m2"

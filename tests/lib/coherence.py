@@ -34,6 +34,11 @@ def store(path, text):
     os.close(fd)
 def swap(a, b):
     os.rename(a, a + ".t"); os.rename(b, a); os.rename(a + ".t", b)
+def hide(path):
+    parent = os.path.dirname(path) or "."
+    st = os.stat(parent)
+    os.unlink(path) if os.path.lexists(path) else put(path, "w", "hidden")
+    os.utime(parent, ns=(st.st_atime_ns, st.st_mtime_ns))
 OPS = {
     "write": lambda p, q, n: put(p, "w", "%d " % n * (n % 40)),
     "append": lambda p, q, n: put(p, "a", "%d\n" % n),
@@ -50,6 +55,7 @@ OPS = {
     "symlink": lambda p, q, n: os.symlink(os.path.basename(q), p),
     "link": lambda p, q, n: os.link(p, q, follow_symlinks=False),
     "xattr": lambda p, q, n: os.setxattr(p, "user.n", b"%d" % n, follow_symlinks=False),
+    "hide": lambda p, q, n: hide(p),
 }
 def change(line):
     op, p, q, n = json.loads(line)
@@ -60,7 +66,7 @@ def change(line):
 '''
 
 OPS = ["write", "append", "same", "truncate", "store", "chmod", "utime", "unlink", "mkdir", "rmdir",
-       "rename", "swap", "symlink", "link", "xattr"]
+       "rename", "swap", "symlink", "link", "xattr", "hide"]
 
 
 def request(mount, name, text):
@@ -205,6 +211,8 @@ class Held:
                 continue
             if shown(x) != shown(y):
                 return "a descriptor of %s (%o): %s, is %s" % (path, flags, shown(x), shown(y))
+            if flags == os.O_RDONLY and stat.S_ISDIR(y.st_mode) and sorted(os.listdir(a)) != sorted(os.listdir(b)):
+                return "the names in a descriptor of " + path
             if flags == os.O_RDONLY and stat.S_ISREG(y.st_mode) and os.pread(a, 9999, 0) != os.pread(b, 9999, 0):
                 return "the content of a descriptor of " + path
         return None

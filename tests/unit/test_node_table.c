@@ -636,6 +636,24 @@ static void test_promises(void **state)
 	assert_false(node_table_promise(table, ids[2], 2, &oldest));
 }
 
+static void test_names(void **state)
+{
+	struct node_stamp stamp = {.mtime_nsec = 1, .ctime_nsec = 2};
+	uint64_t id;
+
+	(void)state;
+	make_dir("d");
+	id = enter_top("d");
+	assert_false(node_table_names_old(table, id, &stamp));
+	node_table_names_told(table, id, &stamp);
+	assert_false(node_table_names_old(table, id, &stamp));
+	stamp.ctime_nsec = 3;
+	assert_true(node_table_names_old(table, id, &stamp));
+	assert_false(node_table_names_old(table, id, &stamp));
+	node_table_names_told(table, 999, &stamp);
+	assert_false(node_table_names_old(table, 999, &stamp));
+}
+
 static void test_tokens(void **state)
 {
 	uint64_t id;
@@ -730,6 +748,7 @@ int main(void)
 		WITH_TABLE(test_deep_trees_are_opened_step_by_step),
 		WITH_TABLE(test_stamps),
 		WITH_TABLE(test_promises),
+		WITH_TABLE(test_names),
 		WITH_TABLE(test_tokens),
 		WITH_TABLE(test_all_handles_of_a_node_are_served_alike),
 		WITH_TABLE(test_no_promise_while_it_is_mapped),

@@ -1,0 +1,65 @@
+# Directories of the mount listed: what is there now, each name once.
+# runs-as: root user
+load ../lib/helper
+
+@test "what comes and goes is listed at once, whoever lists meanwhile" {
+	start bash -c 'while :; do ls "$1/out" "$1/code"; done >/dev/null 2>&1' bash "$D"
+	start bash -c 'while :; do ls -l "$1/out" "$1/code"; done >/dev/null 2>&1' bash "$D"
+	run python3 - "$D" <<-'END'
+		import os, sys
+		os.chdir(sys.argv[1])
+		def check(where, name, there):
+		    if (name in os.listdir(where)) != there:
+		        sys.exit("%s in %s: %s" % (name, where, not there))
+		for i in range(400):
+		    for where in ("out", "code"):
+		        name = "n%d" % i
+		        check(where, name, False)
+		        os.mkdir(where + "/" + name)
+		        check(where, name, True)
+		        os.rmdir(where + "/" + name)
+		        check(where, name, False)
+	END
+	eq "$status $output" "0 "
+}
+
+@test "a reader that takes its time sees each name that stays once" {
+	run python3 - "$D" <<-'END'
+		import os, sys
+		os.chdir(sys.argv[1])
+		stay = ["stay%d" % i for i in range(400)]
+		for name in stay:
+		    os.mkdir("out/" + name)
+		for where in ("out", "files/work/d"):
+		    if where != "out":
+		        os.mkdir(where)
+		        for name in stay:
+		            open(where + "/" + name, "w").close()
+		    for turn in range(2):
+		        seen = []
+		        with os.scandir(where) as names:
+		            for i, entry in enumerate(names):
+		                seen.append(entry.name)
+		                if i < 300:
+		                    os.mkdir("%s/new%d" % (where, i))
+		                if 5 < i < 300:
+		                    os.rmdir("%s/new%d" % (where, i - 5))
+		        if sorted(n for n in seen if n in stay) != sorted(stay) or len(set(seen)) != len(seen):
+		            sys.exit("%s: %s" % (where, seen))
+		        for name in os.listdir(where):
+		            if name not in stay:
+		                os.rmdir(where + "/" + name) if name != "last" else None
+	END
+	eq "$status $output" "0 "
+}
+
+@test "a directory that is removed while it is read ends" {
+	mkdir "$D/files/work/d"
+	: >"$D/files/work/d/f"
+	exec 7<"$D/files/work/d"
+	inside 'rm -r /work/d'
+	run ls /proc/self/fd/7/
+	match "$status $output" '^0 $|No such file|Stale'
+	exec 7<&-
+	eq "$(inside 'echo alive')" alive
+}
