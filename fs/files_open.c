@@ -102,16 +102,41 @@ static void set_handle(
 	files_backing_open(files, req, handle, fi);
 }
 
-static int open_node(struct files *files, fuse_ino_t ino, fuse_req_t req, struct fuse_file_info *fi)
+/* A file opened by its name, which is verified afterwards. -EAGAIN: not this way. Where a command could
+ * put something else there, it is looked at first; and nothing is truncated by name. */
+static int open_by_name(struct files *files, uint64_t ino, int flags)
+{
+	auto_place struct node_place place = {0};
+	auto_close int fd = -1;
+	struct node_key key;
+	struct statx sx = {0};
+
+	if (!files_cache_is_quiet(files) || (flags & O_TRUNC) ||
+		node_table_place(files->nodes, ino, &place) < 0 || !*place.name ||
+		!S_ISREG(place.key.type))
+		return -EAGAIN;
+	fd = openat(place.use.fd, place.name, backing_flags(flags) | O_NOFOLLOW);
+	if (fd < 0 || files_statx(fd, "", &sx) < 0)
+		return -EAGAIN;
+	files_key(files, &sx, &key);
+	return node_key_same(&key, &place.key) ? take_fd(&fd) : -EAGAIN;
+}
+
+static int open_by_node(struct files *files, uint64_t ino, int flags)
 {
 	auto_use struct node_use use = {0};
-	struct node_handle *handle;
-	int fd, r;
+	int r = node_table_use(files->nodes, ino, &use);
 
-	r = node_table_use(files->nodes, ino, &use);
-	if (r < 0)
-		return r;
-	fd = files_reopen(files, use.fd, fi->flags);
+	return r < 0 ? r : files_reopen(files, use.fd, flags);
+}
+
+static int open_node(struct files *files, fuse_ino_t ino, fuse_req_t req, struct fuse_file_info *fi)
+{
+	struct node_handle *handle;
+	int r, fd = open_by_name(files, ino, fi->flags);
+
+	if (fd == -EAGAIN)
+		fd = open_by_node(files, ino, fi->flags);
 	if (fd < 0)
 		return fd;
 	if (fi->flags & O_TRUNC)
