@@ -12,21 +12,25 @@
 #define INIT_FENCE_FD 5 /* /proc/sys/user/max_user_namespaces of the sandbox, for writing */
 
 /* The set-up file: this header, then the bytes of the seccomp programs (struct sock_filter). Init
- * installs the first ones for itself and, by inheritance, for all that it starts; each process that
- * it starts installs one of the last two besides. */
+ * installs the first ones for all of itself and, by inheritance, for all that it starts; that of
+ * commands for its first thread, which starts them. What builds a sandbox inside is started by another
+ * thread, and installs the last one itself. */
 #define INIT_FILTERS 4
 #define INIT_OWN_FILTERS 2
+#define INIT_COMMANDS_FILTER 2
+#define INIT_NESTING_FILTER 3
 
 struct init_setup {
 	uint32_t uid; /* the id inside that init takes; 0: it stays root */
 	uint32_t filter_len[INIT_FILTERS];
+	uint64_t unshare_key[2]; /* random: see seccomp_filter_write() */
 	uint32_t scope_sockets; /* the network is the host's, its abstract sockets are not */
 	uint32_t net_wait_msec; /* the first command waits so long for a route to the outside */
 	struct sandbox_limits limits; /* of every process; memory_bytes only without a cgroup */
 };
 
-/* The control group counts threads, and init has one beside its first: it is not the sandbox's. */
-#define INIT_EXTRA_THREADS 1
+/* The control group counts threads, and init has two beside its first: they are not the sandbox's. */
+#define INIT_EXTRA_THREADS 2
 
 enum init_request_kind { INIT_SPAWN = 1, INIT_KILL, INIT_FORGET };
 

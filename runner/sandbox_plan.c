@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -258,9 +259,11 @@ static int make_setup(struct sandbox_plan *plan, struct fail *f)
 	plan->setup_fd = memfd_create("setup", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (plan->setup_fd < 0)
 		return fail_errno(f, -errno, "making a memory file");
+	if (getrandom(setup.unshare_key, sizeof(setup.unshare_key), 0) != sizeof(setup.unshare_key))
+		return fail_errno(f, -errno, "making a random key");
 	int err = write_all(plan->setup_fd, &setup, sizeof(setup));
 	if (err == 0)
-		err = seccomp_filter_write(plan->setup_fd, setup.filter_len, f);
+		err = seccomp_filter_write(plan->setup_fd, setup.unshare_key, setup.filter_len, f);
 	if (err < 0)
 		return err;
 	if (pwrite(plan->setup_fd, &setup, sizeof(setup), 0) != sizeof(setup))

@@ -259,7 +259,6 @@ static const struct refused refused_to_commands[] = {
 	REFUSED_FLAG("clone", CLONE_NEWPID),
 	REFUSED_FLAG("clone", CLONE_NEWNET),
 	REFUSED_FLAG("unshare", CLONE_NEWNS),
-	REFUSED_FLAG("unshare", CLONE_NEWCGROUP),
 	REFUSED_FLAG("unshare", CLONE_NEWUTS),
 	REFUSED_FLAG("unshare", CLONE_NEWIPC),
 	REFUSED_FLAG("unshare", CLONE_NEWUSER),
@@ -373,7 +372,21 @@ static int add_packet_filters(scmp_filter_ctx ctx)
 	return err;
 }
 
-static int add_part(scmp_filter_ctx ctx, enum seccomp_filter_part part)
+/* Init is under the filter of commands, too, and marks each tree with a cgroup namespace: that is for
+ * who knows the key only. */
+static int add_unshare_cgroup(scmp_filter_ctx ctx, const uint64_t key[2])
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < 2 && err >= 0; i++)
+		err = add_pair(ctx, EPERM, SCMP_SYS(unshare),
+			(struct scmp_arg_cmp){
+				0, SCMP_CMP_MASKED_EQ, CLONE_NEWCGROUP, CLONE_NEWCGROUP},
+			(struct scmp_arg_cmp){i + 1, SCMP_CMP_NE, key[i], 0});
+	return err;
+}
+
+static int add_part(scmp_filter_ctx ctx, enum seccomp_filter_part part, const uint64_t key[2])
 {
 	int err;
 
@@ -384,7 +397,8 @@ static int add_part(scmp_filter_ctx ctx, enum seccomp_filter_part part)
 		err = add_refused(ctx, refused, ARRAY_LEN(refused));
 		return err < 0 ? err : add_netlink(ctx);
 	case SECCOMP_COMMANDS:
-		return add_refused(ctx, refused_to_commands, ARRAY_LEN(refused_to_commands));
+		err = add_refused(ctx, refused_to_commands, ARRAY_LEN(refused_to_commands));
+		return err < 0 ? err : add_unshare_cgroup(ctx, key);
 	default:
 		err = add_refused(ctx, refused_to_nesting, ARRAY_LEN(refused_to_nesting));
 		return err < 0 ? err : add_packet_filters(ctx);
@@ -416,7 +430,8 @@ static scmp_filter_ctx new_filter(uint32_t default_action)
 	return ctx;
 }
 
-int seccomp_filter_write(int fd, uint32_t ret_len[SECCOMP_FILTERS], struct fail *f)
+int seccomp_filter_write(
+	int fd, const uint64_t key[2], uint32_t ret_len[SECCOMP_FILTERS], struct fail *f)
 {
 	int err = 0;
 
@@ -425,7 +440,7 @@ int seccomp_filter_write(int fd, uint32_t ret_len[SECCOMP_FILTERS], struct fail 
 			new_filter(part == SECCOMP_NAMES ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW);
 		if (!ctx)
 			return -ENOMEM;
-		err = add_part(ctx, (enum seccomp_filter_part)part);
+		err = add_part(ctx, (enum seccomp_filter_part)part, key);
 		if (err >= 0)
 			err = export(ctx, fd, &ret_len[part]);
 	}

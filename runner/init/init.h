@@ -75,6 +75,18 @@ struct exec_plan {
 /* Runs in the vfork child, returns only on failure, with plan->err, step and path. */
 void exec_child(struct exec_plan *plan);
 
+/* thread.c */
+
+/* Starts a thread with the privileges and the filters of the calling one, and no signals. */
+int thread_start(void *(*run)(void *arg), void *arg);
+
+/* nester.c */
+
+/* Starts the thread that starts what nests; before the calling one takes the filter of commands. */
+int nester_start(void);
+/* Runs call(arg) in that thread and returns what it gives. */
+int nester_call(int (*call)(void *arg), void *arg);
+
 /* vigil.c */
 
 /* Starts the watching thread, which has the privileges and the filter that init has by then. */

@@ -235,12 +235,12 @@ static int read_filters(struct init *init)
 	return 0;
 }
 
-/* The large ones once for all: installing them for each command would cost a tenth of its start. */
-static int install_filters(const struct init *init)
+/* Of the calling thread, and of those that it starts. */
+static int install_filters(const struct init *init, int first, int end)
 {
 	if (unsafe_is("filter"))
 		return 0;
-	for (int i = 0; i < INIT_OWN_FILTERS; i++) {
+	for (int i = first; i < end; i++) {
 		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &init->filters[i]) < 0)
 			return -errno;
 	}
@@ -298,8 +298,12 @@ static int harden(struct init *init)
 		return -errno;
 	err = scope_sockets(init);
 	if (err == 0)
-		err = install_filters(init);
-	return err < 0 ? err : vigil_start(init);
+		err = install_filters(init, 0, INIT_OWN_FILTERS);
+	if (err == 0)
+		err = vigil_start(init);
+	if (err == 0)
+		err = nester_start();
+	return err < 0 ? err : install_filters(init, INIT_COMMANDS_FILTER, INIT_NESTING_FILTER);
 }
 
 static int prepare(struct init *init)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,15 +112,16 @@ static int get_strings(struct strings *s, const struct init_spawn *w, const char
 	return cut(&at, end, plan->env, w->envc);
 }
 
-/* init itself moves into a new cgroup namespace that its next child inherits. Commands lack the
- * privilege to leave it, whatever they do with sessions, parents, names or environments. */
+/* The calling thread moves into a new cgroup namespace that its next child inherits. Commands lack
+ * the privilege to leave it, whatever they do with sessions, parents, names or environments. */
 static int make_tag(struct init *init, struct spawn *s)
 {
+	const uint64_t *key = init->setup.unshare_key;
 	struct stat st;
 
-	if (unshare(CLONE_NEWCGROUP) < 0)
+	if (syscall(SYS_unshare, CLONE_NEWCGROUP, key[0], key[1]) < 0)
 		return -errno;
-	s->tag_fd = openat(init->proc_fd, "self/ns/cgroup", O_RDONLY | O_CLOEXEC);
+	s->tag_fd = openat(init->proc_fd, "thread-self/ns/cgroup", O_RDONLY | O_CLOEXEC);
 	if (s->tag_fd < 0 || fstat(s->tag_fd, &st) < 0)
 		return -errno;
 	s->tag = st.st_ino;
@@ -175,6 +177,19 @@ static int start(struct exec_plan *plan, struct spawn *s)
 	return plan->err;
 }
 
+struct start {
+	struct exec_plan *plan;
+	struct spawn *spawn;
+};
+
+static int tag_and_start(void *arg)
+{
+	struct start *s = arg;
+	int err = make_tag(s->plan->init, s->spawn);
+
+	return err < 0 ? err : start(s->plan, s->spawn);
+}
+
 static void say_failure(struct spawn *s, int err, const char *step, const char *path)
 {
 	s->failed = true;
@@ -208,6 +223,7 @@ static int carry_out(struct init *init, struct spawn *s, struct exec_plan *plan,
 {
 	const struct init_spawn *w = packet;
 	struct strings strings __attribute__((cleanup(strings_clear))) = {0};
+	struct start both = {.plan = plan, .spawn = s};
 	int strings_fd;
 
 	plan->step = "reading the request";
@@ -224,12 +240,9 @@ static int carry_out(struct init *init, struct spawn *s, struct exec_plan *plan,
 		s->nests = true;
 		spawn_set_fence(init);
 	}
-	plan->step = "marking the process tree";
-	err = make_tag(init, s);
-	if (err < 0)
-		return err;
 	wait_for_network(init);
-	err = start(plan, s);
+	plan->step = "marking the process tree";
+	err = w->nests ? nester_call(tag_and_start, &both) : tag_and_start(&both);
 	if (err < 0)
 		say_failure(s, err, plan->step, plan->path);
 	return 0;

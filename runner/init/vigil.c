@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/timerfd.h>
@@ -14,7 +13,6 @@
 #include "common/unsafe.h"
 
 #define PATIENCE_NSEC (100 * 1000 * 1000)
-#define STACK_SIZE (64 * 1024)
 #define ROUNDS 100
 #define ROUND_USEC 1000
 
@@ -67,21 +65,6 @@ void vigil_set(const struct init *init, bool on)
 
 int vigil_start(struct init *init)
 {
-	pthread_attr_t attr;
-	pthread_t thread;
-	sigset_t all, before;
-
 	init->vigil_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	if (init->vigil_fd < 0)
-		return -errno;
-	/* Signals are init's own thread's to take. */
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-	int err = pthread_attr_init(&attr);
-	if (err == 0)
-		err = pthread_attr_setstacksize(&attr, STACK_SIZE);
-	if (err == 0)
-		err = pthread_create(&thread, &attr, watch, init);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return -err;
+	return init->vigil_fd < 0 ? -errno : thread_start(watch, init);
 }

@@ -28,6 +28,8 @@
 #include "runner/seccomp_filter.h"
 
 #define HIGH (1L << 32)
+#define KEY_1 0x123456789abcdefL
+#define KEY_2 (-0x7654321L)
 
 struct call {
 	const char *what;
@@ -55,6 +57,12 @@ static const struct call of_commands[] = {
 	{"unshare mount", SYS_unshare, {CLONE_NEWNS}, EPERM},
 	{"clone user", SYS_clone, {CLONE_NEWUSER | SIGCHLD}, EPERM},
 	{"unshare cgroup", SYS_unshare, {CLONE_NEWCGROUP}, EPERM},
+	{"unshare cgroup, half of the key", SYS_unshare, {CLONE_NEWCGROUP, KEY_1, 0}, EPERM},
+	{"unshare cgroup, other half", SYS_unshare, {CLONE_NEWCGROUP, 0, KEY_2}, EPERM},
+	{"unshare more with the key", SYS_unshare, {CLONE_NEWCGROUP | CLONE_NEWNS, KEY_1, KEY_2},
+		EPERM},
+	{"unshare cgroup with the key", SYS_unshare, {CLONE_NEWCGROUP | CLONE_PTRACE, KEY_1, KEY_2},
+		EINVAL},
 	{"clone pid", SYS_clone, {CLONE_NEWPID | SIGCHLD}, EPERM},
 	{"setuid, nesting", SYS_setuid, {SANDBOX_NESTING_UID}, EPERM},
 	{"setfsuid, nesting", SYS_setfsuid, {SANDBOX_NESTING_UID}, EPERM},
@@ -87,6 +95,7 @@ static const struct call of_nesting[] = {
 	{"clone mount", SYS_clone, {CLONE_NEWUSER | CLONE_NEWNS | CLONE_FS}, EPERM},
 	{"clone cgroup", SYS_clone, {CLONE_NEWCGROUP | SIGCHLD}, EPERM},
 	{"unshare cgroup", SYS_unshare, {CLONE_NEWCGROUP}, EPERM},
+	{"unshare cgroup with the key", SYS_unshare, {CLONE_NEWCGROUP, KEY_1, KEY_2}, EPERM},
 	{"unshare mount", SYS_unshare, {CLONE_NEWNS}, EPERM},
 	{"unshare net", SYS_unshare, {CLONE_NEWNET}, EPERM},
 	{"netlink route", SYS_socket, {AF_NETLINK, SOCK_DGRAM, 0}, EAFNOSUPPORT},
@@ -106,11 +115,13 @@ static const struct call of_nesting[] = {
 /* As init and the process itself do: all of the first parts, and own. */
 static int load(int fd, enum seccomp_filter_part own)
 {
+	static const uint64_t key[2] = {KEY_1, (uint64_t)KEY_2};
 	uint32_t len[SECCOMP_FILTERS] = {0};
 	struct fail f = {0};
 	off_t at = 0;
 
-	if (seccomp_filter_write(fd, len, &f) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	if (seccomp_filter_write(fd, key, len, &f) < 0 ||
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
 	for (int i = 0; i < SECCOMP_FILTERS; at += len[i++]) {
 		auto_free void *data = malloc(len[i]);
