@@ -341,6 +341,7 @@ int cgroup_new(
 		return -ENOMEM;
 	snprintf(c->name, sizeof(c->name), PREFIX "%s", name);
 	c->leaf_fd = -1;
+	c->events = c->leaf_events = (struct cgroup_events){-1, -1};
 	for (int part = 0; part < PARTS; part++)
 		c->parts[part] = (struct group){-1, -1};
 	int err = find_groups(c);
@@ -352,6 +353,7 @@ int cgroup_new(
 		cgroup_free(c);
 		return err;
 	}
+	cgroup_events_open(c);
 	*ret = c;
 	return 0;
 }
@@ -381,21 +383,25 @@ bool cgroup_read_number(int dir_fd, const char *name, uint64_t *ret)
 	return sscanf(buf_text(&text), "%" SCNu64, ret) == 1;
 }
 
-/* "key value" lines. */
-bool cgroup_read_key(int dir_fd, const char *name, const char *key, uint64_t *ret)
+bool cgroup_find_key(const char *text, const char *key, uint64_t *ret)
 {
-	auto_buf struct buf text = {0};
 	size_t key_len = strlen(key);
 
-	if (dir_fd < 0 || read_text(dir_fd, name, &text) < 0)
-		return false;
-	for (const char *line = buf_text(&text); *line;) {
+	for (const char *line = text; *line;) {
 		if (strncmp(line, key, key_len) == 0 && line[key_len] == ' ')
 			return sscanf(line + key_len, "%" SCNu64, ret) == 1;
 		line += strcspn(line, "\n");
 		line += *line == '\n';
 	}
 	return false;
+}
+
+bool cgroup_read_key(int dir_fd, const char *name, const char *key, uint64_t *ret)
+{
+	auto_buf struct buf text = {0};
+
+	return dir_fd >= 0 && read_text(dir_fd, name, &text) == 0 &&
+	       cgroup_find_key(buf_text(&text), key, ret);
 }
 
 bool cgroup_usage(const struct cgroup *c, struct sandbox_usage *ret)
@@ -454,6 +460,8 @@ void cgroup_free(struct cgroup *c)
 	if (!c)
 		return;
 	close_fd(&c->leaf_fd);
+	cgroup_events_close(&c->events);
+	cgroup_events_close(&c->leaf_events);
 	for (int part = 0; part < PARTS; part++) {
 		struct group *g = &c->parts[part];
 		if (g->fd >= 0 && g->parent_fd >= 0)

@@ -49,7 +49,9 @@ int cgroup_run_new(const struct cgroup *c, uint32_t id, const struct sandbox_lim
 
 /* The files through which a process that writes "0" joins; owned by the run. Returns how many. */
 size_t cgroup_run_fds(const struct cgroup_run *run, int fds[CGROUP_RUN_FDS]);
-void cgroup_run_hits(const struct cgroup_run *run, struct cgroup_hits *ret);
+/* Add what the run's own group has counted; false where it does not count that. */
+bool cgroup_run_add_oom_kills(const struct cgroup_run *run, uint64_t *count);
+bool cgroup_run_add_pids(const struct cgroup_run *run, uint64_t *count);
 
 /* Removes the group. -EBUSY: its processes have not quite gone; try again. */
 int cgroup_run_remove(struct cgroup_run *run);

@@ -17,12 +17,20 @@ struct group {
 	int fd; /* owned; the directory of the sandbox, or of a run */
 };
 
+/* The files that count what was refused, kept open: they are read for every run. */
+struct cgroup_events {
+	int memory_fd; /* owned; -1: not there, or not opened yet */
+	int pids_fd; /* owned */
+};
+
 struct cgroup {
 	char name[80];
 	bool v2;
 	struct group parts[PARTS]; /* version 2 uses the first only */
 	bool has[PARTS];
 	int leaf_fd; /* owned; version 2: the group of processes that have no other; -1: none */
+	struct cgroup_events events;
+	struct cgroup_events leaf_events;
 };
 
 void cgroup_close_group(struct group *g);
@@ -31,8 +39,13 @@ void cgroup_close_group(struct group *g);
 int cgroup_write(int dir_fd, const char *name, const char *text);
 int cgroup_write_number(int dir_fd, const char *name, uint64_t value);
 bool cgroup_read_number(int dir_fd, const char *name, uint64_t *ret);
-/* Of "key value" lines. */
+/* Of "key value" lines; in a text, or a file. */
+bool cgroup_find_key(const char *text, const char *key, uint64_t *ret);
 bool cgroup_read_key(int dir_fd, const char *name, const char *key, uint64_t *ret);
+
+/* Of the sandbox's own groups. */
+void cgroup_events_open(struct cgroup *c);
+void cgroup_events_close(struct cgroup_events *e);
 
 int cgroup_set_limits(const struct group *parts, bool v2, const bool *has,
 	const struct sandbox_limits *l, struct fail *f);

@@ -85,22 +85,25 @@ size_t cgroup_run_fds(const struct cgroup_run *run, int fds[CGROUP_RUN_FDS])
 	return run->join_len;
 }
 
-static void read_hits(const struct group *parts, bool v2, struct cgroup_hits *ret)
+static bool add_key(int dir_fd, const char *name, const char *key, uint64_t *count)
 {
-	*ret = (struct cgroup_hits){0};
-	cgroup_read_key(parts[v2 ? 0 : PART_MEMORY].fd, v2 ? "memory.events" : "memory.oom_control",
-		"oom_kill", &ret->oom_kills);
-	cgroup_read_key(parts[v2 ? 0 : PART_PIDS].fd, "pids.events", "max", &ret->pids);
+	uint64_t value;
+
+	if (!cgroup_read_key(dir_fd, name, key, &value))
+		return false;
+	*count += value;
+	return true;
 }
 
-void cgroup_hits(const struct cgroup *c, struct cgroup_hits *ret)
+bool cgroup_run_add_oom_kills(const struct cgroup_run *run, uint64_t *count)
 {
-	read_hits(c->parts, c->v2, ret);
+	return add_key(run->parts[run->v2 ? 0 : PART_MEMORY].fd,
+		run->v2 ? "memory.events" : "memory.oom_control", "oom_kill", count);
 }
 
-void cgroup_run_hits(const struct cgroup_run *run, struct cgroup_hits *ret)
+bool cgroup_run_add_pids(const struct cgroup_run *run, uint64_t *count)
 {
-	read_hits(run->parts, run->v2, ret);
+	return add_key(run->parts[run->v2 ? 0 : PART_PIDS].fd, "pids.events", "max", count);
 }
 
 int cgroup_run_remove(struct cgroup_run *run)

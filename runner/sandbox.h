@@ -112,13 +112,13 @@ struct sandbox_usage {
 /* What the sandbox's processes use now: from the cgroup, else summed over its /proc. */
 int sandbox_usage(const struct sandbox *s, struct sandbox_usage *ret);
 
-/* What was refused or killed for a limit: counters that only rise. Of a spawn with a control group of
- * its own, until it is SANDBOX_EMPTY; else of the whole sandbox. */
+/* What was refused or killed for a limit: counters that only rise. Where a spawn has a control group
+ * of its own for it, what that counts, until it is SANDBOX_EMPTY; else the whole sandbox. */
 struct sandbox_hits {
 	uint64_t memory; /* processes that were killed */
 	uint64_t pids; /* processes that could not be made */
 };
-void sandbox_hits(const struct sandbox *s, uint32_t id, struct sandbox_hits *ret);
+void sandbox_hits(struct sandbox *s, uint32_t id, struct sandbox_hits *ret);
 
 /* Kills every process inside but init. Returns how many were there. */
 unsigned sandbox_kill_all(const struct sandbox *s);

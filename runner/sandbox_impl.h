@@ -86,6 +86,9 @@ struct sandbox {
 	struct idmap map;
 	struct sandbox_ids ids;
 	struct cgroup *cgroup; /* owned */
+	struct cgroup_hits hits; /* as last read; they stand while nothing lives in the sandbox */
+	bool hits_known; /* nothing lived then, */
+	uint32_t hits_spawns; /* and so many had been asked for */
 	struct list run_groups; /* of struct run_group in sandbox_limit.c */
 };
 

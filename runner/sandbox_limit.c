@@ -11,6 +11,7 @@ struct run_group {
 	uint32_t id; /* of the spawn */
 	bool ended; /* it waits for its last processes to go */
 	struct cgroup_run *group; /* owned */
+	struct cgroup_hits before; /* of the sandbox as it was made: its own begin there */
 };
 
 _Static_assert(CGROUP_RUN_FDS == INIT_GROUPS_MAX, "init joins all");
@@ -36,6 +37,18 @@ static void remove_ended(struct sandbox *s)
 	}
 }
 
+/* While nothing lives in the sandbox nothing is counted. */
+static void read_hits(struct sandbox *s, struct cgroup_hits *ret)
+{
+	bool quiet = sandbox_is_quiet(s);
+
+	if (!quiet || !s->hits_known || s->hits_spawns != s->spawns)
+		cgroup_hits(s->cgroup, &s->hits);
+	s->hits_known = quiet;
+	s->hits_spawns = s->spawns;
+	*ret = s->hits;
+}
+
 static int make_group(struct sandbox *s, uint32_t id, const struct sandbox_limits *limits,
 	struct run_group **ret, struct fail *f)
 {
@@ -47,6 +60,7 @@ static int make_group(struct sandbox *s, uint32_t id, const struct sandbox_limit
 		return err;
 	}
 	g->id = id;
+	read_hits(s, &g->before);
 	list_add_tail(&s->run_groups, &g->link);
 	*ret = g;
 	return 0;
@@ -108,14 +122,19 @@ void sandbox_limit_clear(struct sandbox *s)
 		free_group(list_entry(s->run_groups.next, struct run_group, link));
 }
 
-void sandbox_hits(const struct sandbox *s, uint32_t id, struct sandbox_hits *ret)
+void sandbox_hits(struct sandbox *s, uint32_t id, struct sandbox_hits *ret)
 {
 	const struct run_group *g = find_group(s, id);
-	struct cgroup_hits hits = {0};
+	struct cgroup_hits hits;
 
-	if (g)
-		cgroup_run_hits(g->group, &hits);
-	else
-		cgroup_hits(s->cgroup, &hits);
+	read_hits(s, &hits);
+	if (g) {
+		struct cgroup_hits own = g->before;
+
+		if (cgroup_run_add_oom_kills(g->group, &own.oom_kills))
+			hits.oom_kills = own.oom_kills;
+		if (cgroup_run_add_pids(g->group, &own.pids))
+			hits.pids = own.pids;
+	}
 	*ret = (struct sandbox_hits){.memory = hits.oom_kills, .pids = hits.pids};
 }

@@ -110,6 +110,23 @@ print(time.process_time())'")
 	eq "$(result .limit "$ID")" memory
 }
 
+@test "a run's own limits: told as such after the sandbox has met its own" {
+	mount_sandbox -o memory=150M,pids=40
+	groups || skip "no control group can be made here"
+	for _ in 1 2; do
+		request 'exec python3 -c "x = bytearray(b\"1\") * (400 << 20)"'
+		eq "$(result '"\(.status) \(.limit)"')" "oom memory"
+	done
+	json '{"cmd": "exec python3 -c \"x = bytearray(100 << 20)\"", "limits": {"memory": "60M"}}'
+	eq "$(result '"\(.status) \(.limit)"' "$ID")" "oom memory"
+	json '{"cmd": "true", "limits": {"memory": "60M"}}'
+	eq "$(result '"\(.status) \(.limit)"' "$ID")" "exited null"
+	json '{"cmd": "for i in $(seq 60); do sleep 1 & done; wait", "limits": {"memory": "100M"}}'
+	eq "$(result .limit "$ID")" pids
+	request true
+	eq "$(result .limit)" null
+}
+
 @test "a run's own limits: pids, of this run alone" {
 	mount_sandbox
 	groups || skip "no control group can be made here"

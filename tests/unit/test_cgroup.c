@@ -93,7 +93,7 @@ static void test_run(void **state)
 	struct cgroup c = {
 		.v2 = true, .parts = {{-1, top}}, .has = {true, true, true}, .leaf_fd = leaf_fd};
 	struct cgroup_run *run = NULL;
-	struct cgroup_hits hits;
+	uint64_t oom_kills = 10, refused = 20;
 	struct fail f = {0};
 	int fds[CGROUP_RUN_FDS];
 
@@ -108,9 +108,10 @@ static void test_run(void **state)
 	holds(run_fd, "cgroup.procs", "0");
 	put(run_fd, "memory.events", "low 0\nmax 7\noom 2\noom_kill 3\noom_group_kill 0\n");
 	put(run_fd, "pids.events", "max 4\n");
-	cgroup_run_hits(run, &hits);
-	assert_int_equal(hits.oom_kills, 3);
-	assert_int_equal(hits.pids, 4);
+	assert_true(cgroup_run_add_oom_kills(run, &oom_kills));
+	assert_true(cgroup_run_add_pids(run, &refused));
+	assert_int_equal(oom_kills, 13);
+	assert_int_equal(refused, 24);
 	cgroup_run_free(run);
 }
 
