@@ -152,7 +152,7 @@ static void fail_start(struct run *run, int err, const char *text)
 
 	fail_set(&words, 0, "%s", text);
 	len = snprintf(line, sizeof(line), "sandpit: %s\n", words.text);
-	run_output_add(&run->output, RUN_STDERR, line, (size_t)len);
+	run_take(run, RUN_STDERR, line, (size_t)len);
 	run->exit_code = err == -ENOENT ? 127 : 126;
 	run->in_sandbox = false;
 	run_pipes_close(run);

@@ -18,6 +18,7 @@ struct runs {
 	struct list all; /* oldest first */
 	struct run *buckets[RUN_BUCKETS]; /* by number, chained by run->next_in_bucket */
 	unsigned count, live;
+	uint64_t kept_at_most; /* bytes of all output; counted anew when it seems too much */
 	uint64_t total;
 	uint32_t next_number;
 	uint32_t next_id;
@@ -46,6 +47,9 @@ void run_save(struct run *run);
 
 /* The same with its command, for one that starts; reserved: it has a row already. */
 void run_save_start(struct run *run, const char *cmd, bool reserved);
+
+/* Adds to the output of a run what it wrote; a failure is logged. */
+void run_take(struct run *run, enum run_stream stream, const void *data, size_t len);
 
 /* Removes the oldest ended runs beyond the limits. */
 void runs_prune(struct runs *runs);

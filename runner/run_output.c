@@ -52,7 +52,7 @@ void run_output_remove(struct run_output *o)
 
 	run_output_free(o);
 	for (int i = 0; i < 3; i++) {
-		if (o->spill && !o->made[i])
+		if (!o->made[i])
 			continue;
 		file_name(o, i, name, sizeof(name));
 		unlinkat(o->dir_fd, name, 0);

@@ -25,7 +25,7 @@ struct run_output {
 	 * to the files, since it is to survive the daemon. */
 	struct spill_dir *spill;
 	int fd[3]; /* owned; -1 until needed */
-	bool made[3]; /* there may be a file; looked at only where spill is set */
+	bool made[3]; /* there may be a file */
 	bool mixed; /* `output` has a file of its own */
 	bool settled; /* nothing more comes: no descriptor is kept */
 	bool dropped; /* bytes beyond the limit, or that the disk refused */

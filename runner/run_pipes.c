@@ -19,14 +19,21 @@ static struct run *run_of(struct output_pipe *pipe, enum run_stream *ret_stream)
 	return own->run;
 }
 
+void run_take(struct run *run, enum run_stream stream, const void *data, size_t len)
+{
+	int r = run_output_add(&run->output, stream, data, len);
+
+	run->runs->kept_at_most += len;
+	if (r < 0)
+		runs_log(run->runs, "warning: output of %s is not kept: %s", run->id, strerror(-r));
+}
+
 static void take(struct output_pipe *pipe, const void *data, size_t len)
 {
 	enum run_stream stream;
 	struct run *run = run_of(pipe, &stream);
-	int r = run_output_add(&run->output, stream, data, len);
 
-	if (r < 0)
-		runs_log(run->runs, "warning: output of %s is not kept: %s", run->id, strerror(-r));
+	run_take(run, stream, data, len);
 }
 
 static bool full(struct output_pipe *pipe)

@@ -12,22 +12,24 @@
 
 #define SCHEMA_VERSION 1
 
-enum { INSERT, UPDATE, DELETE, CMD, GET, SET, STATEMENTS };
+enum { INSERT, UPDATE, UPDATE_CMD, DELETE, CMD, GET, SET, STATEMENTS };
 
 static const char insert_text[] =
 	"INSERT INTO runs(id, cwd, user, status, exit_code, signal, timed_out, dropped, mixed, "
 	"started, ended, total0, total1, kept0, kept1, kept2, cmd, number) "
 	"VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)";
-static const char update_text[] =
-	"UPDATE runs SET id=?1, cwd=?2, user=?3, status=?4, exit_code=?5, signal=?6, timed_out=?7, "
-	"dropped=?8, mixed=?9, started=?10, ended=?11, total0=?12, total1=?13, kept0=?14, "
-	"kept1=?15, kept2=?16, cmd=coalesce(?17, cmd) WHERE number=?18";
+/* The id never changes: naming it would write a page of its index, too. */
+#define UPDATE_TEXT                                                                                \
+	"UPDATE runs SET cwd=?2, user=?3, status=?4, exit_code=?5, signal=?6, timed_out=?7, "      \
+	"dropped=?8, mixed=?9, started=?10, ended=?11, total0=?12, total1=?13, kept0=?14, "        \
+	"kept1=?15, kept2=?16"
 static const char set_text[] = "INSERT INTO settings(key, value) VALUES(?1, ?2) "
 			       "ON CONFLICT(key) DO UPDATE SET value=excluded.value";
 
 static const char *const statement_text[STATEMENTS] = {
 	[INSERT] = insert_text,
-	[UPDATE] = update_text,
+	[UPDATE] = UPDATE_TEXT " WHERE number=?18",
+	[UPDATE_CMD] = UPDATE_TEXT ", cmd=?17 WHERE number=?18",
 	[DELETE] = "DELETE FROM runs WHERE number=?1",
 	[CMD] = "SELECT cmd FROM runs WHERE number=?1",
 	[GET] = "SELECT value FROM settings WHERE key=?1",
@@ -156,7 +158,7 @@ int run_store_insert(struct run_store *store, const struct run_row *row)
 
 int run_store_update(struct run_store *store, const struct run_row *row)
 {
-	return write_row(store->statements[UPDATE], row);
+	return write_row(store->statements[row->cmd ? UPDATE_CMD : UPDATE], row);
 }
 
 int run_store_delete(struct run_store *store, uint32_t number)

@@ -42,11 +42,14 @@ static int add_record(struct runs *runs, uint32_t number, const char *id, struct
 	return 0;
 }
 
-/* Kept when a record goes away, so that its number is not given again after a restart. */
-static void save_next(struct runs *runs)
+/* Kept when the newest record goes away, so that its number is not given again after a restart. */
+static void save_next(const struct run *run)
 {
+	struct runs *runs = run->runs;
 	char text[48];
 
+	if (run->number + 1 != runs->next_number && strtoul(run->id, NULL, 10) + 1 != runs->next_id)
+		return;
 	snprintf(text, sizeof(text), "%" PRIu32 " %" PRIu32, runs->next_number, runs->next_id);
 	run_store_set(runs->store, "next", text);
 }
@@ -107,13 +110,19 @@ static void release(struct run *run)
 	free(run);
 }
 
+static uint64_t bytes_kept(const struct run *run)
+{
+	return run->output.kept[RUN_STDOUT] + run->output.kept[RUN_STDERR];
+}
+
 void run_free(struct run *run)
 {
 	struct runs *runs = run->runs;
 
 	if (run->in_sandbox)
 		sandbox_forget(runs->config.sandbox, run->number);
-	save_next(runs);
+	runs->kept_at_most -= bytes_kept(run);
+	save_next(run);
 	run_output_remove(&run->output);
 	run_store_delete(runs->store, run->number);
 	remove_record(run);
@@ -190,26 +199,29 @@ int run_reserve(struct runs *runs, const char *name, struct run **ret, struct fa
 	return 0;
 }
 
-static uint64_t bytes_kept(const struct run *run)
+static void count_bytes(struct runs *runs)
 {
-	return run->output.kept[RUN_STDOUT] + run->output.kept[RUN_STDERR];
+	struct list *item;
+
+	runs->kept_at_most = 0;
+	list_for_each(item, &runs->all) runs->kept_at_most +=
+		bytes_kept(list_entry(item, struct run, link));
 }
 
 void runs_prune(struct runs *runs)
 {
 	struct list *item, *spare;
-	uint64_t bytes = 0;
 
-	list_for_each(item, &runs->all) bytes += bytes_kept(list_entry(item, struct run, link));
+	if (runs->kept_at_most > RUN_KEEP_BYTES)
+		count_bytes(runs);
 	list_for_each_safe(item, spare, &runs->all)
 	{
 		struct run *run = list_entry(item, struct run, link);
 
-		if (runs->count <= RUN_KEEP_COUNT && bytes <= RUN_KEEP_BYTES)
+		if (runs->count <= RUN_KEEP_COUNT && runs->kept_at_most <= RUN_KEEP_BYTES)
 			break;
 		if (!run_is_over(run) || run->in_sandbox || run == runs->last)
 			continue;
-		bytes -= bytes_kept(run);
 		run_free(run);
 	}
 }
@@ -240,6 +252,7 @@ static int load_row(const struct run_row *row, void *arg)
 	run->output.dropped = row->dropped;
 	run->output.mixed = row->mixed;
 	memcpy(run->output.total, row->total, sizeof(run->output.total));
+	memset(run->output.made, true, sizeof(run->output.made));
 	memcpy(run->output.kept, row->kept, sizeof(run->output.kept));
 	memcpy(run->output.stored, row->kept, sizeof(run->output.stored));
 	if (run->status != RUN_NEW)
@@ -349,6 +362,7 @@ static int open_all(struct runs *runs, struct fail *f)
 		return r;
 	load_next(runs);
 	recover(runs);
+	count_bytes(runs);
 	runs->link =
 		(struct loop_source){.fd = sandbox_link_fd(runs->config.sandbox), .ready = on_link};
 	r = loop_watch(runs->config.loop, &runs->link, EPOLLIN);
