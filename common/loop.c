@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 
 #include "common/clock.h"
+#include "common/turn.h"
 
 enum { HELD, LENT }; /* states of the baton */
 
@@ -283,6 +284,7 @@ static void *thread_main(void *arg)
 {
 	struct loop *loop = arg;
 
+	turn_ask_for_short();
 	if (loop->thread_start)
 		loop->thread_start(loop->thread_start_arg);
 	while (follow(loop))
@@ -337,6 +339,7 @@ int loop_run(struct loop *loop, unsigned max_threads)
 	r = pthread_create(&watcher, NULL, watcher_main, loop);
 	if (r)
 		return -r;
+	turn_ask_for_short();
 	if (loop->thread_start)
 		loop->thread_start(loop->thread_start_arg);
 	leads = true;
