@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/buf.h"
+#include "common/job.h"
 #include "common/scope.h"
 #include "common/sqlite_errno.h"
 
@@ -36,8 +37,19 @@ static const char *const statement_text[STATEMENTS] = {
 	[SET] = set_text,
 };
 
+/* How much is written ahead (pages of 4 KiB) before it is moved into the index: by a thread, since
+ * that waits for the disk; by the leader only where a thread cannot keep up. */
+#define AHEAD_PAGES 1000
+#define AHEAD_PAGES_MAX 4000
+
 struct run_store {
 	sqlite3 *db;
+	char *path; /* owned */
+	struct loop *loop; /* borrowed */
+	struct job job; /* moves what is written ahead */
+	bool moving; /* the job is under way */
+	int ahead; /* pages, after the last change */
+	int next_move; /* at so many */
 	sqlite3_stmt *statements[STATEMENTS];
 };
 
@@ -85,7 +97,54 @@ static int prepare(struct run_store *store, struct fail *f)
 	return 0;
 }
 
-int run_store_open(const char *state_path, struct run_store **ret, struct fail *f)
+/* In a thread, with a connection of its own; the leader goes on writing meanwhile. A failure here is
+ * met again by the leader, or tried again later. */
+static int move(struct job *job)
+{
+	struct run_store *store = container_of(job, struct run_store, job);
+	sqlite3 *db = NULL;
+
+	/* A connection learns from its first read that there is something written ahead. */
+	if (sqlite3_open_v2(store->path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ==
+			SQLITE_OK &&
+		sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL) ==
+			SQLITE_OK)
+		sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	sqlite3_close(db);
+	return 0;
+}
+
+static void moved(struct job *job)
+{
+	container_of(job, struct run_store, job)->moving = false;
+}
+
+static int note_ahead(void *arg, sqlite3 *db, const char *name, int pages)
+{
+	struct run_store *store = arg;
+
+	(void)db;
+	(void)name;
+	store->ahead = pages;
+	return SQLITE_OK;
+}
+
+/* What came while a thread moved is moved the next time, and only then written over. */
+static void move_ahead(struct run_store *store)
+{
+	if (store->ahead < AHEAD_PAGES)
+		store->next_move = AHEAD_PAGES;
+	if (store->moving || store->ahead < store->next_move)
+		return;
+	store->next_move = store->ahead + AHEAD_PAGES;
+	store->job = (struct job){.work = move, .done = moved};
+	store->moving = store->ahead < AHEAD_PAGES_MAX && job_start(&store->job, store->loop) == 0;
+	if (!store->moving)
+		sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+}
+
+int run_store_open(
+	const char *state_path, struct loop *loop, struct run_store **ret, struct fail *f)
 {
 	struct run_store *store = calloc(1, sizeof(*store));
 	struct buf path auto_buf = {0};
@@ -95,6 +154,9 @@ int run_store_open(const char *state_path, struct run_store **ret, struct fail *
 		free(store);
 		return -ENOMEM;
 	}
+	store->loop = loop;
+	store->next_move = AHEAD_PAGES;
+	store->path = strdup(buf_text(&path));
 	r = sqlite_errno(sqlite3_open_v2(buf_text(&path), &store->db,
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 			SQLITE_OPEN_NOFOLLOW,
@@ -103,11 +165,12 @@ int run_store_open(const char *state_path, struct run_store **ret, struct fail *
 		fail_set(f, r, "its index sandpit.db cannot be opened: %s",
 			store->db ? sqlite3_errmsg(store->db) : "out of memory");
 	if (r == 0)
-		r = prepare(store, f);
+		r = store->path ? prepare(store, f) : -ENOMEM;
 	if (r < 0) {
 		run_store_close(store);
 		return r;
 	}
+	sqlite3_wal_hook(store->db, note_ahead, store);
 	*ret = store;
 	return 0;
 }
@@ -116,26 +179,30 @@ void run_store_close(struct run_store *store)
 {
 	if (!store)
 		return;
+	if (store->moving)
+		job_finish(&store->job);
 	for (int i = 0; i < STATEMENTS; i++)
 		sqlite3_finalize(store->statements[i]);
 	sqlite3_close(store->db);
+	free(store->path);
 	free(store);
 }
 
 /* Runs a bound statement that gives no rows, and makes it ready for the next time. */
-static int finish(sqlite3_stmt *statement)
+static int finish(struct run_store *store, sqlite3_stmt *statement)
 {
 	int rc = sqlite3_step(statement);
 
 	sqlite3_reset(statement);
 	sqlite3_clear_bindings(statement);
+	move_ahead(store);
 	return sqlite_errno(rc);
 }
 
-static int write_row(sqlite3_stmt *s, const struct run_row *row)
+static int write_row(struct run_store *store, sqlite3_stmt *s, const struct run_row *row)
 {
 	const sqlite3_int64 numbers[] = {row->status, row->exit_code, row->signal, row->timed_out,
-		row->dropped, row->mixed, (sqlite3_int64)row->started_usec,
+		row->dropped, (sqlite3_int64)row->mixed, (sqlite3_int64)row->started_usec,
 		(sqlite3_int64)row->ended_usec, (sqlite3_int64)row->total[0],
 		(sqlite3_int64)row->total[1], (sqlite3_int64)row->kept[0],
 		(sqlite3_int64)row->kept[1], (sqlite3_int64)row->kept[2]};
@@ -148,23 +215,23 @@ static int write_row(sqlite3_stmt *s, const struct run_row *row)
 	if (row->cmd)
 		sqlite3_bind_blob64(s, 17, row->cmd, row->cmd_len, SQLITE_STATIC);
 	sqlite3_bind_int64(s, 18, row->number);
-	return finish(s);
+	return finish(store, s);
 }
 
 int run_store_insert(struct run_store *store, const struct run_row *row)
 {
-	return write_row(store->statements[INSERT], row);
+	return write_row(store, store->statements[INSERT], row);
 }
 
 int run_store_update(struct run_store *store, const struct run_row *row)
 {
-	return write_row(store->statements[row->cmd ? UPDATE_CMD : UPDATE], row);
+	return write_row(store, store->statements[row->cmd ? UPDATE_CMD : UPDATE], row);
 }
 
 int run_store_delete(struct run_store *store, uint32_t number)
 {
 	sqlite3_bind_int64(store->statements[DELETE], 1, number);
-	return finish(store->statements[DELETE]);
+	return finish(store, store->statements[DELETE]);
 }
 
 static const char *text_at(sqlite3_stmt *s, int column)
@@ -186,7 +253,7 @@ static void read_row(sqlite3_stmt *s, struct run_row *ret)
 		.signal = sqlite3_column_int(s, 6),
 		.timed_out = sqlite3_column_int(s, 7),
 		.dropped = sqlite3_column_int(s, 8),
-		.mixed = sqlite3_column_int(s, 9),
+		.mixed = (uint64_t)sqlite3_column_int64(s, 9),
 		.started_usec = (uint64_t)sqlite3_column_int64(s, 10),
 		.ended_usec = (uint64_t)sqlite3_column_int64(s, 11),
 		.total = {(uint64_t)sqlite3_column_int64(s, 12),
@@ -262,5 +329,5 @@ int run_store_set(struct run_store *store, const char *key, const char *value)
 {
 	sqlite3_bind_text(store->statements[SET], 1, key, -1, SQLITE_STATIC);
 	sqlite3_bind_text(store->statements[SET], 2, value, -1, SQLITE_STATIC);
-	return finish(store->statements[SET]);
+	return finish(store, store->statements[SET]);
 }

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "common/fail.h"
+#include "common/loop.h"
 
 struct run_store;
 
@@ -22,14 +23,16 @@ struct run_row {
 	int signal;
 	int timed_out; /* 0 or 1, and above RUN_ROW_LIMIT_SHIFT enum run_limit */
 	int dropped;
-	int mixed;
+	uint64_t mixed; /* 0, 1, or of which stream and from where on: see runs.c */
 	uint64_t started_usec, ended_usec; /* wall clock; 0: not yet */
 	uint64_t total[2];
 	uint64_t kept[3];
 };
 
-/* Opens or makes the index. -EPROTO: of a newer version than this program knows. */
-int run_store_open(const char *state_path, struct run_store **ret, struct fail *f);
+/* Opens or makes the index; what is slow about it is done beside the loop (borrowed). -EPROTO: of a
+ * newer version than this program knows. */
+int run_store_open(
+	const char *state_path, struct loop *loop, struct run_store **ret, struct fail *f);
 void run_store_close(struct run_store *store);
 
 /* Calls each() for every row in order; what it returns below 0 ends the walk and is returned. */

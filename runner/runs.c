@@ -355,7 +355,7 @@ static int open_all(struct runs *runs, struct fail *f)
 	runs->null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (runs->dir_fd < 0 || runs->null_fd < 0)
 		return fail_errno(f, -errno, "%s/runs", runs->config.state_path);
-	r = run_store_open(runs->config.state_path, &runs->store, f);
+	r = run_store_open(runs->config.state_path, runs->config.loop, &runs->store, f);
 	if (r == 0)
 		r = run_store_load(runs->store, load_row, runs);
 	if (r < 0)
