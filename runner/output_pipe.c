@@ -7,16 +7,21 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/scope.h"
 
 #define BLOCK (256 * 1024)
 #define LARGE_PIPE (1024 * 1024)
-#define BUDGET (1024 * 1024) /* bytes taken from one pipe before others get their turn */
+#define BUDGET (256 * 1024) /* bytes taken from one pipe before others get their turn */
+/* What is only thrown away comes at most at 200 MB/s: a flood should not be the leader's main work. */
+#define REST_USEC_PER_MIB 5000
+#define REST_MIN_USEC 200
 
 void output_pipe_close(struct output_pipe *pipe)
 {
 	if (pipe->source.fd < 0)
 		return;
+	loop_timer_cancel(pipe->loop, &pipe->rest);
 	loop_unwatch(pipe->loop, &pipe->source);
 	close_fd(&pipe->source.fd);
 	if (pipe->ops->closed)
@@ -48,7 +53,8 @@ static ssize_t take_some(struct output_pipe *pipe)
 	return n > 0 ? n : -1;
 }
 
-static void drain(struct output_pipe *pipe, size_t budget)
+/* Returns how much it took. */
+static size_t drain(struct output_pipe *pipe, size_t budget)
 {
 	size_t taken = 0;
 
@@ -63,12 +69,52 @@ static void drain(struct output_pipe *pipe, size_t budget)
 	}
 	if (taken)
 		pipe->ops->drained(pipe);
+	return taken;
+}
+
+/* The kernel tells of an end that nobody watches for, too: what is held is not watched at all. */
+static void stop(struct output_pipe *pipe)
+{
+	pipe->paused = true;
+	loop_unwatch(pipe->loop, &pipe->source);
+}
+
+static void rest(struct output_pipe *pipe, size_t taken)
+{
+	uint64_t usec = (uint64_t)taken * REST_USEC_PER_MIB / (1024 * 1024);
+
+	if (usec < REST_MIN_USEC || pipe->source.fd < 0)
+		return;
+	stop(pipe);
+	loop_timer_set(pipe->loop, &pipe->rest, clock_monotonic_usec() + usec);
+}
+
+static void on_rested(struct loop_timer *timer)
+{
+	output_pipe_resume(container_of(timer, struct output_pipe, rest));
 }
 
 static void on_ready(struct loop_source *source, uint32_t events)
 {
+	struct output_pipe *pipe = container_of(source, struct output_pipe, source);
+	bool full = pipe->ops->full && pipe->ops->full(pipe);
+
 	(void)events;
-	drain(container_of(source, struct output_pipe, source), BUDGET);
+	if (full)
+		rest(pipe, drain(pipe, LARGE_PIPE));
+	else if (pipe->ops->held && pipe->ops->held(pipe))
+		stop(pipe);
+	else
+		drain(pipe, BUDGET);
+}
+
+void output_pipe_resume(struct output_pipe *pipe)
+{
+	if (!pipe->paused || pipe->source.fd < 0)
+		return;
+	pipe->paused = false;
+	/* Without memory for it what comes later is taken in at the end. */
+	loop_watch(pipe->loop, &pipe->source, EPOLLIN);
 }
 
 void output_pipe_drain(struct output_pipe *pipe)
@@ -87,6 +133,7 @@ int output_pipe_open(struct output_pipe *pipe, struct loop *loop, int null_fd,
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
 	*pipe = (struct output_pipe){.source = {.fd = fds[0], .ready = on_ready},
+		.rest = {.fire = on_rested},
 		.loop = loop,
 		.ops = ops,
 		.null_fd = null_fd};

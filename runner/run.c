@@ -57,6 +57,7 @@ static void end(struct run *run, enum run_status status)
 	struct runs *runs = run->runs;
 
 	run->status = status;
+	run->ending = false;
 	run->ended_usec = clock_wall_usec();
 	run->duration_usec = clock_monotonic_usec() - run->started_mono_usec;
 	runs->live--;
@@ -70,6 +71,26 @@ static void end(struct run *run, enum run_status status)
 	waiters_wake(&run->grown);
 	waiters_wake(&run->ended);
 	runs_prune(runs);
+}
+
+static void try_end(struct run *run)
+{
+	if (!run_output_is_stored(&run->output, &run->end_mark))
+		return;
+	if (!run->output.job)
+		run_output_flush(&run->output);
+	end(run, run->end_status);
+}
+
+/* What was written before the end is stored before it is told; what a child in the background writes
+ * later is not waited for. */
+static void begin_end(struct run *run, enum run_status status)
+{
+	run->ending = true;
+	run->end_status = status;
+	loop_timer_cancel(run->runs->config.loop, &run->timeout);
+	run_output_mark(&run->output, &run->end_mark);
+	try_end(run);
 }
 
 /* A process of it may have been killed or refused although it went on by itself. */
@@ -136,7 +157,7 @@ unsigned runs_end_for_disk(struct runs *runs)
 
 		if (!run->in_sandbox)
 			continue;
-		if (run->status == RUN_RUNNING)
+		if (run->status == RUN_RUNNING && !run->ending)
 			run->limit = RUN_LIMIT_DISK;
 		sandbox_kill(runs->config.sandbox, run->number, SIGKILL, SANDBOX_TREE);
 		ended++;
@@ -170,10 +191,20 @@ void run_on_event(struct run *run, const struct sandbox_event *event)
 		return;
 	if (event->kind == SANDBOX_FAILED) {
 		fail_start(run, event->err, event->text);
-	} else if (event->kind == SANDBOX_ENDED) {
+	} else if (event->kind == SANDBOX_ENDED && !run->ending) {
 		run_pipes_drain(run);
-		end(run, status_of(run, event->wait_status));
+		begin_end(run, status_of(run, event->wait_status));
 	}
+}
+
+void run_on_written(struct run_output *output)
+{
+	struct run *run = container_of(output, struct run, output);
+
+	if (!run_output_is_behind(output))
+		run_pipes_resume(run);
+	if (run->ending)
+		try_end(run);
 }
 
 void run_on_sandbox_death(struct run *run)
@@ -181,8 +212,9 @@ void run_on_sandbox_death(struct run *run)
 	run->in_sandbox = false;
 	run_pipes_drain(run);
 	run_pipes_close(run);
+	run_output_flush(&run->output);
 	if (run->status == RUN_RUNNING)
-		end(run, RUN_LOST);
+		end(run, run->ending ? run->end_status : RUN_LOST);
 }
 
 int run_kill(struct run *run, int sig)
@@ -319,6 +351,7 @@ static int fill(struct run *run, struct run_request *request, const struct start
 	run->user = strdup(start->user.name);
 	run->cmd_len = request->cmd_len;
 	run->background = request->background;
+	run->limits = request->limits;
 	run->in_open = request->stdin_open;
 	run->timeout.fire = on_timeout;
 	run->kill_later.fire = on_kill_later;

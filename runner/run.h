@@ -48,6 +48,7 @@ struct run {
 	int signal; /* that ended it; 0: none */
 	bool timed_out;
 	enum run_limit limit;
+	struct sandbox_limits limits; /* its own */
 	struct sandbox_hits hits; /* as it started */
 	bool kill_asked; /* through `kill` or an interrupted writer */
 	bool in_sandbox; /* init knows it: its tree may still live */
@@ -55,6 +56,9 @@ struct run {
 	uint64_t started_usec, ended_usec; /* wall clock */
 	uint64_t started_mono_usec, duration_usec;
 	struct run_output output;
+	bool ending; /* it is over, and told so once its output is stored up to a mark... */
+	struct run_output_mark end_mark;
+	enum run_status end_status; /* ...with this */
 
 	struct run_pipe {
 		struct output_pipe pipe;

@@ -58,6 +58,8 @@ void runs_prune(struct runs *runs);
 int run_pipes_open(struct run *run, int *ret_out, int *ret_err);
 /* Takes in what they hold now. */
 void run_pipes_drain(struct run *run);
+/* Goes on taking in what they get, if that was held up. */
+void run_pipes_resume(struct run *run);
 void run_pipes_close(struct run *run);
 
 /* The standard input as asked: *ret_in is owned by the caller, -1 for none. */
@@ -72,6 +74,9 @@ int runs_check_cwd(struct runs *runs, const char *path, struct fail *f);
 
 /* An event of the sandbox that concerns this run. */
 void run_on_event(struct run *run, const struct sandbox_event *event);
+
+/* The thread has written some of a run's output. */
+void run_on_written(struct run_output *output);
 
 /* Ends a run that can get no further event. */
 void run_on_sandbox_death(struct run *run);

@@ -1,5 +1,5 @@
 // What a run writes, in files.
-#include "runner/run_output.h"
+#include "runner/run_output_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include "common/scope.h"
-
-#define MEMORY_MAX 65536 /* bytes of a stream kept in memory when the disk is full */
 
 static const char *const suffixes[] = {"out", "err", "mix"};
 
@@ -27,11 +25,13 @@ void run_output_close(struct run_output *o)
 
 void run_output_free(struct run_output *o)
 {
+	run_output_flush(o);
 	run_output_close(o);
 	for (int i = 0; i < 3; i++) {
 		if (o->spill)
 			o->spill->held -= o->memory[i].len;
 		buf_clear(&o->memory[i]);
+		buf_clear(&o->spare[i]);
 	}
 }
 
@@ -39,6 +39,11 @@ void run_output_settle(struct run_output *o)
 {
 	run_output_close(o);
 	o->settled = true;
+	for (int i = 0; i < 3; i++) {
+		if (!o->memory[i].len)
+			buf_clear(&o->memory[i]);
+		buf_clear(&o->spare[i]);
+	}
 }
 
 static void file_name(const struct run_output *o, enum run_stream stream, char *ret, size_t size)
@@ -59,7 +64,7 @@ void run_output_remove(struct run_output *o)
 	}
 }
 
-static int open_file(struct run_output *o, enum run_stream stream, int flags)
+int run_output_open_file(struct run_output *o, enum run_stream stream, int flags)
 {
 	char name[32];
 
@@ -73,7 +78,7 @@ static int open_file(struct run_output *o, enum run_stream stream, int flags)
 /* Writes what the disk takes; *data and *len are then what is left. */
 static int write_file(struct run_output *o, enum run_stream stream, const char **data, size_t *len)
 {
-	int fd = open_file(o, stream, O_CREAT);
+	int fd = run_output_open_file(o, stream, O_CREAT);
 
 	o->made[stream] = true;
 	if (fd < 0)
@@ -91,6 +96,12 @@ static int write_file(struct run_output *o, enum run_stream stream, const char *
 		o->kept[stream] += (uint64_t)n;
 	}
 	return 0;
+}
+
+/* Where the file of a stream begins: that of `output` has nothing before its base. */
+static uint64_t start_of(const struct run_output *o, enum run_stream stream)
+{
+	return stream == RUN_OUTPUT ? o->mix_base : 0;
 }
 
 static int hold(struct run_output *o, enum run_stream stream, const char *data, size_t len)
@@ -114,9 +125,9 @@ static int spill_over(struct run_output *o, enum run_stream stream)
 	size_t len = memory->len;
 	int r;
 
-	if (!o->spill || o->stored[stream])
+	if (!o->spill || o->stored[stream] > start_of(o, stream))
 		return -ENOSPC;
-	o->kept[stream] = 0;
+	o->kept[stream] = start_of(o, stream);
 	r = write_file(o, stream, &data, &len);
 	o->spill->held -= memory->len - len;
 	memory->len = len;
@@ -135,36 +146,55 @@ static int write_at(struct run_output *o, enum run_stream stream, const char *da
 	size_t has = o->memory[stream].len;
 	int r;
 
-	if (o->spill && !o->stored[stream] && spill_may_hold(o->spill, has, len))
+	if (o->spill && o->stored[stream] == start_of(o, stream) &&
+		spill_may_hold(o->spill, has, len))
 		return hold(o, stream, data, len);
+	if (run_output_job_takes(o, stream)) {
+		r = hold(o, stream, data, len);
+		run_output_job_start(o);
+		return r;
+	}
 	r = has ? spill_over(o, stream) : 0;
 	if (r == 0)
 		r = write_file(o, stream, &data, &len);
 	if (r != -ENOSPC && r != -EDQUOT)
 		return r;
-	return o->memory[stream].len + len > MEMORY_MAX ? r : hold(o, stream, data, len);
+	o->refused[stream] = true;
+	return o->memory[stream].len + len > RUN_OUTPUT_MEMORY_MAX ? r : hold(o, stream, data, len);
 }
 
-/* Gives `output` a file of its own, which begins with what the one stream has so far. */
-static int begin_mix(struct run_output *o, enum run_stream first)
+/* Writes without the thread what waits for it; what the disk refuses stays in memory. */
+void run_output_flush(struct run_output *o)
 {
-	char block[16384];
-	uint64_t off = 0;
+	run_output_job_finish(o);
+	for (int i = 0; o->loop && i < 3; i++) {
+		struct buf waits = o->memory[i];
+		const char *data = waits.data;
+		size_t len = waits.len;
 
-	o->kept[RUN_OUTPUT] = o->stored[RUN_OUTPUT] = 0;
-	o->mixed = true;
-	while (off < o->kept[first]) {
-		ssize_t n = run_output_read(o, first, block, sizeof(block), off);
-		int r;
-
-		if (n <= 0)
-			return n < 0 ? (int)n : -EIO;
-		r = write_at(o, RUN_OUTPUT, block, (size_t)n);
-		if (r < 0)
-			return r;
-		off += (uint64_t)n;
+		if (o->refused[i] || !len)
+			continue;
+		o->memory[i] = (struct buf){0};
+		o->kept[i] -= len;
+		o->refused[i] = write_file(o, (enum run_stream)i, &data, &len) < 0;
+		if (o->refused[i] && write_at(o, (enum run_stream)i, data, len) < 0)
+			o->dropped = true;
+		buf_clear(&waits);
 	}
-	return 0;
+	if (!o->mixed)
+		o->kept[RUN_OUTPUT] = o->kept[RUN_STDOUT] + o->kept[RUN_STDERR];
+}
+
+bool run_output_begin_mix(struct run_output *o, enum run_stream stream)
+{
+	enum run_stream other = stream == RUN_STDOUT ? RUN_STDERR : RUN_STDOUT;
+
+	if (o->mixed || !o->kept[other])
+		return false;
+	o->mixed = true;
+	o->mix_first = other;
+	o->mix_base = o->kept[RUN_OUTPUT] = o->stored[RUN_OUTPUT] = o->kept[other];
+	return true;
 }
 
 void run_output_drop(struct run_output *o, enum run_stream stream, uint64_t len)
@@ -180,13 +210,10 @@ bool run_output_full(const struct run_output *o, enum run_stream stream)
 
 static int keep(struct run_output *o, enum run_stream stream, const char *data, size_t len)
 {
-	enum run_stream other = stream == RUN_STDOUT ? RUN_STDERR : RUN_STDOUT;
-	int r = 0;
+	int r;
 
-	if (!o->mixed && o->kept[other])
-		r = begin_mix(o, other);
-	if (r == 0)
-		r = write_at(o, stream, data, len);
+	run_output_begin_mix(o, stream);
+	r = write_at(o, stream, data, len);
 	if (r == 0 && o->mixed)
 		r = write_at(o, RUN_OUTPUT, data, len);
 	if (!o->mixed)
@@ -206,7 +233,24 @@ int run_output_add(struct run_output *o, enum run_stream stream, const void *dat
 	return r;
 }
 
-ssize_t run_output_read(
+/* Behind the file comes what the thread is writing, and then what waits. */
+static ssize_t read_memory(
+	const struct run_output *o, enum run_stream stream, void *data, size_t len, uint64_t off)
+{
+	size_t going = run_output_job_len(o, stream);
+
+	if (off >= going) {
+		memcpy(data, o->memory[stream].data + (off - going), len);
+		return (ssize_t)len;
+	}
+	if (len > going - off)
+		len = (size_t)(going - off);
+	run_output_job_read(o, stream, data, len, off);
+	return (ssize_t)len;
+}
+
+/* As much as lies in one place. */
+static ssize_t read_some(
 	struct run_output *o, enum run_stream stream, void *data, size_t len, uint64_t off)
 {
 	ssize_t n;
@@ -216,15 +260,18 @@ ssize_t run_output_read(
 		return 0;
 	if (len > o->kept[stream] - off)
 		len = (size_t)(o->kept[stream] - off);
-	if (stream == RUN_OUTPUT && !o->mixed)
+	if (stream == RUN_OUTPUT && !o->mixed) {
 		stream = o->kept[RUN_STDOUT] ? RUN_STDOUT : RUN_STDERR;
-	if (off >= o->stored[stream]) {
-		memcpy(data, o->memory[stream].data + (off - o->stored[stream]), len);
-		return (ssize_t)len;
+	} else if (stream == RUN_OUTPUT && off < o->mix_base) {
+		stream = o->mix_first;
+		if (len > o->mix_base - off)
+			len = (size_t)(o->mix_base - off);
 	}
+	if (off >= o->stored[stream])
+		return read_memory(o, stream, data, len, off - o->stored[stream]);
 	if (len > o->stored[stream] - off)
 		len = (size_t)(o->stored[stream] - off);
-	fd = open_file(o, stream, 0);
+	fd = run_output_open_file(o, stream, 0);
 	if (fd < 0)
 		return fd;
 	n = pread(fd, data, len, (off_t)off);
@@ -232,4 +279,21 @@ ssize_t run_output_read(
 	if (o->settled)
 		close_fd(&o->fd[stream]);
 	return n;
+}
+
+ssize_t run_output_read(
+	struct run_output *o, enum run_stream stream, void *data, size_t len, uint64_t off)
+{
+	size_t got = 0;
+
+	while (got < len) {
+		ssize_t n = read_some(o, stream, (char *)data + got, len - got, off + got);
+
+		if (n < 0 && !got)
+			return n;
+		if (n <= 0)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
 }

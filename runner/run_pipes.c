@@ -21,8 +21,12 @@ static struct run *run_of(struct output_pipe *pipe, enum run_stream *ret_stream)
 
 void run_take(struct run *run, enum run_stream stream, const void *data, size_t len)
 {
-	int r = run_output_add(&run->output, stream, data, len);
+	int r;
 
+	/* The index knows of it before there is a file that begins in its middle. */
+	if (run_output_begin_mix(&run->output, stream))
+		run_save(run);
+	r = run_output_add(&run->output, stream, data, len);
 	run->runs->kept_at_most += len;
 	if (r < 0)
 		runs_log(run->runs, "warning: output of %s is not kept: %s", run->id, strerror(-r));
@@ -42,6 +46,11 @@ static bool full(struct output_pipe *pipe)
 	struct run *run = run_of(pipe, &stream);
 
 	return run_output_full(&run->output, stream);
+}
+
+static bool held(struct output_pipe *pipe)
+{
+	return run_output_is_behind(&container_of(pipe, struct run_pipe, pipe)->run->output);
 }
 
 static void dropped(struct output_pipe *pipe, uint64_t len)
@@ -66,13 +75,23 @@ static void closed(struct output_pipe *pipe)
 		run_output_settle(&run->output);
 }
 
-static const struct output_pipe_ops pipe_ops = {
-	.take = take, .full = full, .dropped = dropped, .drained = drained, .closed = closed};
+static const struct output_pipe_ops pipe_ops = {.take = take,
+	.full = full,
+	.held = held,
+	.dropped = dropped,
+	.drained = drained,
+	.closed = closed};
 
 void run_pipes_drain(struct run *run)
 {
 	output_pipe_drain(&run->pipes[RUN_STDOUT].pipe);
 	output_pipe_drain(&run->pipes[RUN_STDERR].pipe);
+}
+
+void run_pipes_resume(struct run *run)
+{
+	output_pipe_resume(&run->pipes[RUN_STDOUT].pipe);
+	output_pipe_resume(&run->pipes[RUN_STDERR].pipe);
 }
 
 void run_pipes_close(struct run *run)

@@ -34,6 +34,8 @@ static int add_record(struct runs *runs, uint32_t number, const char *id, struct
 	list_init(&run->ended);
 	list_init(&run->in_ready);
 	run_output_init(&run->output, runs->dir_fd, number, runs->config.output_bytes);
+	run->output.loop = runs->config.loop;
+	run->output.written = run_on_written;
 	list_add_tail(&runs->all, &run->link);
 	run->next_in_bucket = *bucket;
 	*bucket = run;
@@ -129,6 +131,22 @@ void run_free(struct run *run)
 	release(run);
 }
 
+/* What a row says of `output`: 0, it is one of the streams; 1, it has a file of its own with all of it
+ * (as earlier versions have made it); else 2, and twice its base, and which stream comes before. */
+static uint64_t mixed_of(const struct run_output *o)
+{
+	return o->mixed ? 2 + (o->mix_base << 1 | o->mix_first) : 0;
+}
+
+static void set_mixed(struct run_output *o, uint64_t mixed)
+{
+	o->mixed = mixed != 0;
+	if (mixed < 2)
+		return;
+	o->mix_base = (mixed - 2) >> 1;
+	o->mix_first = (mixed - 2) & 1 ? RUN_STDERR : RUN_STDOUT;
+}
+
 static void fill_row(const struct run *run, struct run_row *ret)
 {
 	*ret = (struct run_row){
@@ -141,7 +159,7 @@ static void fill_row(const struct run *run, struct run_row *ret)
 		.signal = run->signal,
 		.timed_out = run->timed_out | (int)run->limit << RUN_ROW_LIMIT_SHIFT,
 		.dropped = run->output.dropped,
-		.mixed = run->output.mixed,
+		.mixed = mixed_of(&run->output),
 		.started_usec = run->started_usec,
 		.ended_usec = run->ended_usec,
 	};
@@ -250,8 +268,10 @@ static int load_row(const struct run_row *row, void *arg)
 		row->ended_usec > row->started_usec ? row->ended_usec - row->started_usec : 0;
 	run->output.settled = true;
 	run->output.dropped = row->dropped;
-	run->output.mixed = row->mixed;
-	memcpy(run->output.total, row->total, sizeof(run->output.total));
+	set_mixed(&run->output, row->mixed);
+	/* Of a run that was going the row may tell an earlier moment: recover_lost() looks. */
+	if (row->status != RUN_RUNNING)
+		memcpy(run->output.total, row->total, sizeof(run->output.total));
 	memset(run->output.made, true, sizeof(run->output.made));
 	memcpy(run->output.kept, row->kept, sizeof(run->output.kept));
 	memcpy(run->output.stored, row->kept, sizeof(run->output.stored));
@@ -281,7 +301,9 @@ static void recover_lost(struct run *run)
 	o->kept[RUN_STDOUT] = o->total[0] = size_of(run->runs, run->number, "out");
 	o->kept[RUN_STDERR] = o->total[1] = size_of(run->runs, run->number, "err");
 	o->kept[RUN_OUTPUT] = size_of(run->runs, run->number, "mix");
-	o->mixed = o->kept[RUN_OUTPUT] != 0;
+	o->mixed = o->mixed || o->kept[RUN_OUTPUT];
+	if (o->kept[RUN_OUTPUT] < o->mix_base)
+		o->kept[RUN_OUTPUT] = o->mix_base;
 	if (!o->mixed)
 		o->kept[RUN_OUTPUT] = o->kept[RUN_STDOUT] + o->kept[RUN_STDERR];
 	memcpy(o->stored, o->kept, sizeof(o->stored));

@@ -36,6 +36,23 @@ no_daemon() { [[ -z $(daemon_pid) ]]; }
 	eq "$(cat "$D/out/$ID/stdout")" begun
 }
 
+@test "what a lost run has written of both streams is there in its order" {
+	head -c 3000000 /dev/urandom >"$D/files/work/a"
+	start_run 'cat /work/a; until [ -e /work/go ]; do sleep 0.01; done; cat /work/a >&2; sleep 9999'
+	size_is() { [[ $(stat -c %s "$D/out/$ID/$1") == "$2" ]]; }
+	stored() { [[ $(stat -c %s "$XDG_STATE_HOME"/sandpit/*/runs/*."$1") == "$2" ]]; }
+	wait_for size_is stdout 3000000
+	: >"$D/files/work/go"
+	wait_for stored err 3000000
+	wait_for stored mix 6000000
+	crash
+	mount_sandbox
+	eq "$(cat "$D/out/$ID/status")" lost
+	cmp "$D/files/work/a" "$D/out/$ID/stdout"
+	cmp "$D/files/work/a" "$D/out/$ID/stderr"
+	cat "$D/files/work/a" "$D/files/work/a" | cmp - "$D/out/$ID/output"
+}
+
 @test "a run that was going when the daemon died is lost" {
 	new_mark
 	inside 'echo good' >/dev/null

@@ -44,6 +44,39 @@ load ../lib/helper
 	eq "$(last stderr)" $'e1\ne2\ne3'
 }
 
+# Writes much to stdout, to stderr once the host says so, and to stdout again.
+in_turns='head -c 3000000 /work/a; until [ -e /work/go ]; do sleep 0.01; done
+cat /work/b >&2; until [ -e /work/on ]; do sleep 0.01; done; cat /work/a'
+
+start_in_turns() {
+	head -c 4000000 /dev/urandom >"$D/files/work/a"
+	head -c 2500000 /dev/urandom >"$D/files/work/b"
+	start_run "$in_turns"
+	size_is() { [[ $(stat -c %s "$D/out/$ID/$1") == "$2" ]]; }
+	wait_for size_is stdout 3000000
+	: >"$D/files/work/go"
+	wait_for size_is stderr 2500000
+	(head -c 3000000 "$D/files/work/a" && cat "$D/files/work/b") | cmp - "$D/out/$ID/output"
+}
+
+@test "much of both streams: output has all of it in its order, while it grows and after a mount" {
+	start_in_turns
+	: >"$D/files/work/on"
+	wait_for is_file "$D/out/$ID/exit_code"
+	for _ in 1 2; do
+		(head -c 3000000 "$D/files/work/a" && cat "$D/files/work/a") | cmp - "$D/out/$ID/stdout"
+		cmp "$D/files/work/b" "$D/out/$ID/stderr"
+		(head -c 3000000 "$D/files/work/a" && cat "$D/files/work/b" "$D/files/work/a") | cmp - "$D/out/$ID/output"
+		tail -c +2999000 "$D/out/$ID/output" | head -c 2000 |
+			cmp - <(tail -c +2999000 "$D/files/work/a" | head -c 1001; head -c 999 "$D/files/work/b")
+		umount_sandbox
+		mount_sandbox
+	done
+	rm -r "$D/out/$ID"
+	umount_sandbox
+	eq "$(find "$XDG_STATE_HOME" -path '*/runs/*')" ""
+}
+
 @test "exit codes and signals are told exactly" {
 	while read -r text status code; do
 		request "${text//_/ }"
