@@ -51,6 +51,57 @@ static void add_limits(struct json_out *j, const struct config *c)
 	json_out_object_end(j);
 }
 
+static void add_known(struct json_out *j, const char *key, uint64_t value)
+{
+	if (value == UINT64_MAX)
+		json_out_null(j, key);
+	else
+		json_out_uint(j, key, value);
+}
+
+static void add_run(struct json_out *j, const struct mount *m, const struct run *run)
+{
+	const struct sandbox_limits *l = &run->limits;
+	struct sandbox_usage usage;
+
+	sandbox_spawn_usage(m->sandbox, run->number, &usage);
+	json_out_object(j, NULL);
+	json_out_string(j, "id", run->id);
+	add_known(j, "cpuMs",
+		usage.cpu_usec == UINT64_MAX ? UINT64_MAX : usage.cpu_usec / USEC_PER_MSEC);
+	add_known(j, "memoryBytes", usage.memory_bytes);
+	add_known(j, "processes", usage.pids);
+	json_out_object(j, "limits");
+	add_limit(j, "memory", l->memory_bytes);
+	add_limit(j, "pids", l->pids);
+	if (l->cpus > 0)
+		json_out_double(j, "cpus", l->cpus);
+	else
+		json_out_null(j, "cpus");
+	add_limit(j, "fsize", l->file_bytes);
+	add_limit(j, "nofile", l->open_files);
+	json_out_object_end(j);
+	json_out_object_end(j);
+}
+
+/* Those that live and have limits of their own. */
+static void add_runs(struct json_out *j, const struct mount *m)
+{
+	struct list *item;
+
+	json_out_array(j, "runs");
+	list_for_each(item, runs_list(m->runs))
+	{
+		const struct run *run = list_entry(item, struct run, link);
+		const struct sandbox_limits *l = &run->limits;
+
+		if (run->in_sandbox && (l->memory_bytes || l->pids || l->cpus > 0 ||
+					       l->file_bytes || l->open_files))
+			add_run(j, m, run);
+	}
+	json_out_array_end(j);
+}
+
 static void add_counts(struct json_out *j, struct mount *m)
 {
 	uint64_t nodes = 0, fds = 0;
@@ -157,5 +208,6 @@ int status_write_usage(struct mount *m, struct buf *ret)
 	json_out_uint(&j, "freeBytes", (uint64_t)fs.f_bavail * fs.f_frsize);
 	json_out_object_end(&j);
 	add_limits(&j, m->config);
+	add_runs(&j, m);
 	return finish(&j);
 }

@@ -341,7 +341,7 @@ int cgroup_new(
 		return -ENOMEM;
 	snprintf(c->name, sizeof(c->name), PREFIX "%s", name);
 	c->leaf_fd = -1;
-	c->events = c->leaf_events = (struct cgroup_events){-1, -1};
+	c->events = (struct cgroup_events){-1, -1, -1};
 	for (int part = 0; part < PARTS; part++)
 		c->parts[part] = (struct group){-1, -1};
 	int err = find_groups(c);
@@ -461,7 +461,6 @@ void cgroup_free(struct cgroup *c)
 		return;
 	close_fd(&c->leaf_fd);
 	cgroup_events_close(&c->events);
-	cgroup_events_close(&c->leaf_events);
 	for (int part = 0; part < PARTS; part++) {
 		struct group *g = &c->parts[part];
 		if (g->fd >= 0 && g->parent_fd >= 0)

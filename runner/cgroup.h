@@ -53,6 +53,9 @@ size_t cgroup_run_fds(const struct cgroup_run *run, int fds[CGROUP_RUN_FDS]);
 bool cgroup_run_add_oom_kills(const struct cgroup_run *run, uint64_t *count);
 bool cgroup_run_add_pids(const struct cgroup_run *run, uint64_t *count);
 
+/* What its processes use; UINT64_MAX where the group does not know. */
+void cgroup_run_usage(const struct cgroup_run *run, struct sandbox_usage *ret);
+
 /* Removes the group. -EBUSY: its processes have not quite gone; try again. */
 int cgroup_run_remove(struct cgroup_run *run);
 /* Forgets it. NULL is allowed. */

@@ -12,27 +12,38 @@ static int open_file(int dir_fd, const char *name)
 	return dir_fd < 0 ? -1 : openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
 }
 
-static void open_events(struct cgroup_events *e, bool v2, int memory_dir_fd, int pids_dir_fd)
+static void open_v1(struct cgroup *c)
 {
-	e->memory_fd = open_file(memory_dir_fd, v2 ? "memory.events" : "memory.oom_control");
-	e->pids_fd = open_file(pids_dir_fd, "pids.events");
+	c->events.memory_fd = open_file(c->parts[PART_MEMORY].fd, "memory.oom_control");
+	c->events.pids_fd = open_file(c->parts[PART_PIDS].fd, "pids.events");
+}
+
+/* Version 2 also counts for a group what happened in those below it, which here are of runs with limits
+ * of their own: what is asked for is what happened in the leaf. A refused process, though, counts in
+ * the group of who asked for it before Linux 6.11 only, and from then on where the limit was. */
+static void open_v2(struct cgroup *c)
+{
+	int fd = c->parts[0].fd;
+
+	c->events.memory_fd = open_file(c->leaf_fd >= 0 ? c->leaf_fd : fd, "memory.events");
+	c->events.pids_fd = open_file(c->leaf_fd >= 0 ? c->leaf_fd : fd, "pids.events");
+	if (c->leaf_fd >= 0)
+		c->events.whole_pids_fd = open_file(fd, "pids.events.local");
 }
 
 void cgroup_events_open(struct cgroup *c)
 {
-	const struct group *p = c->parts;
-
-	open_events(&c->events, c->v2, p[c->v2 ? 0 : PART_MEMORY].fd, p[c->v2 ? 0 : PART_PIDS].fd);
-	/* Before Linux 6.11 a refused process counts in the group of who asked for it, and from then
-	 * on in the group whose limit it was. */
 	if (c->v2)
-		c->leaf_events.pids_fd = open_file(c->leaf_fd, "pids.events");
+		open_v2(c);
+	else
+		open_v1(c);
 }
 
 void cgroup_events_close(struct cgroup_events *e)
 {
 	close_fd(&e->memory_fd);
 	close_fd(&e->pids_fd);
+	close_fd(&e->whole_pids_fd);
 }
 
 static uint64_t read_count(int fd, const char *key)
@@ -52,6 +63,6 @@ void cgroup_hits(const struct cgroup *c, struct cgroup_hits *ret)
 	*ret = (struct cgroup_hits){
 		.oom_kills = read_count(c->events.memory_fd, "oom_kill"),
 		.pids = read_count(c->events.pids_fd, "max") +
-			read_count(c->leaf_events.pids_fd, "max"),
+			read_count(c->events.whole_pids_fd, "max"),
 	};
 }

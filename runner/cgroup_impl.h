@@ -21,6 +21,7 @@ struct group {
 struct cgroup_events {
 	int memory_fd; /* owned; -1: not there, or not opened yet */
 	int pids_fd; /* owned */
+	int whole_pids_fd; /* owned; version 2: of the sandbox's group, beside its leaf's */
 };
 
 struct cgroup {
@@ -30,7 +31,6 @@ struct cgroup {
 	bool has[PARTS];
 	int leaf_fd; /* owned; version 2: the group of processes that have no other; -1: none */
 	struct cgroup_events events;
-	struct cgroup_events leaf_events;
 };
 
 void cgroup_close_group(struct group *g);

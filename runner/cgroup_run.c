@@ -106,6 +106,22 @@ bool cgroup_run_add_pids(const struct cgroup_run *run, uint64_t *count)
 	return add_key(run->parts[run->v2 ? 0 : PART_PIDS].fd, "pids.events", "max", count);
 }
 
+void cgroup_run_usage(const struct cgroup_run *run, struct sandbox_usage *ret)
+{
+	const struct group *p = run->parts;
+	bool v2 = run->v2;
+
+	*ret = (struct sandbox_usage){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+	cgroup_read_number(p[v2 ? 0 : PART_MEMORY].fd,
+		v2 ? "memory.current" : "memory.usage_in_bytes", &ret->memory_bytes);
+	cgroup_read_number(p[v2 ? 0 : PART_PIDS].fd, "pids.current", &ret->pids);
+	if (v2)
+		cgroup_read_key(p->fd, "cpu.stat", "usage_usec", &ret->cpu_usec);
+	/* There where the hierarchy of processors counts their time, too. */
+	else if (cgroup_read_number(p[PART_CPU].fd, "cpuacct.usage", &ret->cpu_usec))
+		ret->cpu_usec /= 1000;
+}
+
 int cgroup_run_remove(struct cgroup_run *run)
 {
 	int err = 0;

@@ -112,6 +112,10 @@ struct sandbox_usage {
 /* What the sandbox's processes use now: from the cgroup, else summed over its /proc. */
 int sandbox_usage(const struct sandbox *s, struct sandbox_usage *ret);
 
+/* The same of a spawn with limits of its own, until it is SANDBOX_EMPTY; UINT64_MAX where no control
+ * group tells. */
+void sandbox_spawn_usage(const struct sandbox *s, uint32_t id, struct sandbox_usage *ret);
+
 /* What was refused or killed for a limit: counters that only rise. Where a spawn has a control group
  * of its own for it, what that counts, until it is SANDBOX_EMPTY; else the whole sandbox. */
 struct sandbox_hits {

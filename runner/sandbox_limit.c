@@ -11,6 +11,7 @@ struct run_group {
 	uint32_t id; /* of the spawn */
 	bool ended; /* it waits for its last processes to go */
 	struct cgroup_run *group; /* owned */
+	bool limits_pids;
 	struct cgroup_hits before; /* of the sandbox as it was made: its own begin there */
 };
 
@@ -60,6 +61,7 @@ static int make_group(struct sandbox *s, uint32_t id, const struct sandbox_limit
 		return err;
 	}
 	g->id = id;
+	g->limits_pids = limits->pids != 0;
 	read_hits(s, &g->before);
 	list_add_tail(&s->run_groups, &g->link);
 	*ret = g;
@@ -129,12 +131,23 @@ void sandbox_hits(struct sandbox *s, uint32_t id, struct sandbox_hits *ret)
 
 	read_hits(s, &hits);
 	if (g) {
-		struct cgroup_hits own = g->before;
+		uint64_t oom_kills = g->before.oom_kills;
 
-		if (cgroup_run_add_oom_kills(g->group, &own.oom_kills))
-			hits.oom_kills = own.oom_kills;
-		if (cgroup_run_add_pids(g->group, &own.pids))
-			hits.pids = own.pids;
+		if (cgroup_run_add_oom_kills(g->group, &oom_kills))
+			hits.oom_kills = oom_kills;
+		/* Without a limit of its own it is the sandbox's that it meets. */
+		if (g->limits_pids)
+			hits.pids = g->before.pids;
+		cgroup_run_add_pids(g->group, &hits.pids);
 	}
 	*ret = (struct sandbox_hits){.memory = hits.oom_kills, .pids = hits.pids};
+}
+
+void sandbox_spawn_usage(const struct sandbox *s, uint32_t id, struct sandbox_usage *ret)
+{
+	const struct run_group *g = find_group(s, id);
+
+	*ret = (struct sandbox_usage){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+	if (g)
+		cgroup_run_usage(g->group, ret);
 }

@@ -17,15 +17,19 @@ setup() { make_dirs; }
 	mount_sandbox -o memory=120M
 	request "exec python3 -c 'x = bytearray(400 << 20); print(\"not reached\")'"
 	[[ $(last status) != signaled ]] || fail "killed by the kernel, but not told as oom"
+	! groups || eq "$(result '"\(.status) \(.limit) \(.exitCode)"')" "oom memory 137"
 }
 
 @test "pids: more processes than allowed are refused" {
 	mount_sandbox -o pids=50
-	request 'for i in $(seq 100); do sleep 9999 & done; wait 2>/dev/null; true' &
-	wait_for is_file "$D/out/1/status"
+	request 'for i in $(seq 100); do sleep 9999 & done; wait'
+	refute test "$(last exit_code)" = 0
+	match "$(last stderr)" fork
+	if groups; then
+		eq "$(result '"\(.status) \(.limit)"')" "exited pids"
+		match "$(cat "$D/error")" "out/1: a process was refused.*EAGAIN"
+	fi
 	echo KILL >"$D/out/1/kill"
-	wait_for is_file "$D/out/1/exit_code"
-	wait
 	inside 'echo next'
 }
 
@@ -63,8 +67,7 @@ slowest_status() {
 answers_during() {
 	local worst
 
-	mkdir -p "$T/other" "$T/other-state"
-	"$SANDPIT" mount -o net=none,state="$T/other-state" "$T/other" 3>&-
+	mount_other
 	start_run "$1"
 	worst=$(slowest_status)
 	echo 'echo alive' >"$T/other/ctl/run"
@@ -73,6 +76,65 @@ answers_during() {
 	((worst < 5000)) || fail "status.json took $worst ms"
 	echo KILL >"$D/out/$ID/kill" 2>/dev/null || true
 	wait_for is_file "$D/out/$ID/exit_code"
+	"$SANDPIT" umount "$T/other"
+}
+
+# The directory of the control group of processors that a process is in.
+cpu_group() {
+	local line mount
+
+	line=$(grep -E '^[0-9]+:([^:]*,)?cpu(,[^:]*)?:' "/proc/$1/cgroup" || grep '^0::' "/proc/$1/cgroup")
+	for mount in $(awk '$(NF - 2) ~ /^cgroup2?$/ { print $5 }' /proc/self/mountinfo); do
+		line=$(cut -d: -f3- <<<"$line")
+		[[ ! -e $mount$line/cpu.shares && ! -e $mount$line/cpu.max ]] || echo "$mount$line"
+	done | head -n 1
+}
+
+# The second sandbox of a test.
+mount_other() {
+	mkdir -p "$T/other" "$T/other-state"
+	"$SANDPIT" mount -o net=none,state="$T/other-state" "$T/other" 3>&-
+}
+
+@test "processors: a sandbox has one share however many processes are busy in it, without cpus= too" {
+	mount_sandbox
+	groups && jq -e '.cpuMs' "$D/stats.json" || skip "no control group can be made here"
+	mount_other
+	start_run 'for i in $(seq 50); do taskset -c 0 sh -c "while :; do :; done" & done; wait'
+	echo 'taskset -c 0 sh -c "while :; do :; done"' >"$T/other/ctl/start"
+	used() { jq .cpuMs "$1/stats.json"; }
+	measured() {
+		a_used=$(($(used "$D") - a)) b_used=$(($(used "$T/other") - b))
+		((a_used + b_used > 1500))
+	}
+	a=$(used "$D") b=$(used "$T/other")
+	wait_for measured
+	# With a share for each process it would be a fiftieth.
+	((b_used * 3 > a_used)) || fail "50 busy processes had $a_used ms, a single one in another sandbox $b_used"
+	"$SANDPIT" umount "$T/other"
+}
+
+@test "processors: the daemon is in no sandbox's group, and every sandbox has its own of equal weight" {
+	as_root || skip "a user may have none here"
+	mount_sandbox -o cpus=1
+	groups || skip "no control group can be made here"
+	mount_other
+	new_mark
+	start_run "sleep 9999.$MARK"
+	echo "sleep 8888.$MARK" >"$T/other/ctl/start"
+	wait_for living "^sleep 9999[.]$MARK"
+	wait_for living "^sleep 8888[.]$MARK"
+	a=$(cpu_group "$(pgrep -f "^sleep 9999[.]$MARK")")
+	b=$(cpu_group "$(pgrep -f "^sleep 8888[.]$MARK")")
+	match "$a" /sandpit-
+	match "$b" /sandpit-
+	refute test "$a" = "$b"
+	for pid in $(daemon_pid) $(daemon_pid "$T/other") $$; do
+		refute grep -qF "$(basename "${a%/all}")" "/proc/$pid/cgroup"
+		refute grep -qF "$(basename "${b%/all}")" "/proc/$pid/cgroup"
+	done
+	weight() { cat "${1%/all}"/cpu.shares 2>/dev/null || cat "${1%/all}/cpu.weight"; }
+	eq "$(weight "$a")" "$(weight "$b")"
 	"$SANDPIT" umount "$T/other"
 }
 
@@ -251,6 +313,25 @@ os.symlink(\"/\", \"loop\")
 	jq -e '.memoryBytes < .limits.memory and .processes < .limits.pids' "$D/stats.json"
 	measured() { jq -e '.disk.usedBytes > 0' "$D/stats.json" >/dev/null; }
 	wait_for measured
+}
+
+@test "stats.json shows what runs with limits of their own use" {
+	mount_sandbox
+	json '{"cmd": "true", "limits": {"nofile": 77}}'
+	jq -e '.runs == []' "$D/stats.json"
+	start_run 'sleep 9999'
+	json '{"cmd": "sleep 9999 & sleep 9999", "id": "own", "background": true, "limits": {"memory": "100M", "pids": 20, "nofile": 77}}'
+	jq -e '.runs | length == 1 and .[0].id == "own"' "$D/stats.json"
+	jq -e '.runs[0].limits == {"memory": 104857600, "pids": 20, "cpus": null, "fsize": null, "nofile": 77}' "$D/stats.json"
+	if groups; then
+		two() { jq -e '.runs[0] | .processes >= 2 and .processes < 20 and .memoryBytes > 0 and .memoryBytes < 104857600' "$D/stats.json"; }
+		wait_for two
+	else
+		jq -e '.runs[0] | .processes == null and .memoryBytes == null' "$D/stats.json"
+	fi
+	echo KILL >"$D/out/own/kill"
+	none() { jq -e '.runs == []' "$D/stats.json"; }
+	wait_for none
 }
 
 @test "a fork bomb: the daemon answers, another sandbox goes on" {
