@@ -217,6 +217,18 @@ static int read_controllers(struct cgroup *c, int fd)
 	return count;
 }
 
+/* One by one: the kernel refuses all of a line for one that is not there, as the processors are not
+ * where systemd has not delegated them. */
+static int hand_on_controllers(int fd)
+{
+	static const char *const each[] = {"+memory", "+pids", "+cpu"};
+	int done = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(each); i++)
+		done += cgroup_write(fd, "cgroup.subtree_control", each[i]) == 0;
+	return done;
+}
+
 /* Processes may not live in a group that hands controllers on, so the place is the nearest
  * ancestor of the daemon's group that does; or, at the top, one that can be made to. */
 static void try_v2(struct cgroup *c, const struct mount *m, const char *cgroups)
@@ -228,7 +240,7 @@ static void try_v2(struct cgroup *c, const struct mount *m, const char *cgroups)
 		return;
 	int fd = open_own(m, own);
 	for (int depth = 0; fd >= 0 && depth < 32; depth++) {
-		cgroup_write(fd, "cgroup.subtree_control", "+memory +pids +cpu");
+		hand_on_controllers(fd);
 		/* Moving a process needs write access to the common ancestor's cgroup.procs, too. */
 		if (faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
 			make_group(c, g, fd) == 0 && read_controllers(c, g->fd) > 0) {
@@ -326,7 +338,7 @@ static void make_leaf(struct cgroup *c)
 
 	if (mkdirat(fd, LEAF, 0755) < 0 && errno != EEXIST)
 		return;
-	if (cgroup_write(fd, "cgroup.subtree_control", "+memory +pids +cpu") == 0)
+	if (hand_on_controllers(fd) > 0)
 		c->leaf_fd = openat(fd, LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (c->leaf_fd < 0)
 		unlinkat(fd, LEAF, AT_REMOVEDIR);

@@ -17,8 +17,8 @@
 #include "runner/cgroup_impl.h"
 
 static const char *const names[] = {"cgroup.procs", "memory.max", "memory.swap.max",
-	"memory.oom.group", "pids.max", "cpu.max", "memory.events", "pids.events", "memory.current",
-	"pids.current", "cpu.stat"};
+	"memory.oom.group", "pids.max", "cpu.max", "memory.events", "pids.events",
+	"pids.events.local", "memory.current", "pids.current", "cpu.stat"};
 
 static char folder[] = "/tmp/test_cgroup.XXXXXX";
 static int top = -1;
@@ -128,6 +128,32 @@ static void test_run_without_leaf(void **state)
 	assert_non_null(strstr(f.text, "pids"));
 }
 
+/* What happened to runs with a group of their own, which the kernel adds to the sandbox's, does not
+ * count; a refused process counts in the leaf before Linux 6.11, and from then on where the limit is. */
+static void test_hits(void **state)
+{
+	auto_close int top_fd = make("");
+	auto_close int leaf_fd = make("all");
+	struct cgroup c = {
+		.v2 = true, .parts = {{-1, top}}, .has = {true, true, true}, .leaf_fd = leaf_fd};
+	struct cgroup_hits hits;
+
+	(void)state;
+	put(top_fd, "memory.events", "oom 9\noom_kill 9\n");
+	put(top_fd, "pids.events", "max 9\n");
+	put(leaf_fd, "memory.events", "oom 3\noom_kill 2\noom_group_kill 0\n");
+	put(leaf_fd, "pids.events", "max 3\n");
+	cgroup_events_open(&c);
+	cgroup_hits(&c, &hits);
+	assert_int_equal(hits.oom_kills, 2);
+	assert_int_equal(hits.pids, 3);
+	put(leaf_fd, "pids.events", "max 0\n");
+	put(top_fd, "pids.events.local", "max 4\n");
+	cgroup_hits(&c, &hits);
+	assert_int_equal(hits.pids, 4);
+	cgroup_events_close(&c.events);
+}
+
 static void test_usage(void **state)
 {
 	const struct cgroup c = {
@@ -153,6 +179,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_run),
 		cmocka_unit_test(test_run_without_leaf),
+		cmocka_unit_test(test_hits),
 		cmocka_unit_test(test_usage),
 	};
 
