@@ -98,21 +98,46 @@ bool json_out_is_utf8(const void *data, size_t len)
 	return true;
 }
 
-static void add_escaped(struct buf *b, unsigned char c)
+/* Gathers short pieces: a text may need a change at each of its bytes. */
+struct pieces {
+	struct buf *to;
+	size_t len;
+	char data[512];
+};
+
+static void flush(struct pieces *all)
 {
+	buf_add(all->to, all->data, all->len);
+	all->len = 0;
+}
+
+static void add_piece(struct pieces *all, const void *data, size_t len)
+{
+	if (all->len + len > sizeof(all->data))
+		flush(all);
+	if (len > sizeof(all->data)) {
+		buf_add(all->to, data, len);
+		return;
+	}
+	memcpy(all->data + all->len, data, len);
+	all->len += len;
+}
+
+static void add_escaped(struct pieces *all, unsigned char c)
+{
+	static const char digits[] = "0123456789abcdef";
 	static const char shorts[] = {
 		['"'] = '"', ['\\'] = '\\', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
 
-	if (c < sizeof(shorts) && shorts[c]) {
-		buf_add_char(b, '\\');
-		buf_add_char(b, shorts[c]);
-	} else {
-		buf_printf(b, "\\u%04x", c);
-	}
+	if (c < sizeof(shorts) && shorts[c])
+		add_piece(all, (char[]){'\\', shorts[c]}, 2);
+	else
+		add_piece(all, (char[]){'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]}, 6);
 }
 
 bool json_out_bytes(struct json_out *j, const char *key, const void *data, size_t len)
 {
+	struct pieces all = {.to = j->to};
 	const unsigned char *p = data;
 	size_t plain = 0; /* where the run of bytes that need no change began */
 	bool clean = true;
@@ -127,16 +152,17 @@ bool json_out_bytes(struct json_out *j, const char *key, const void *data, size_
 			at += n;
 			continue;
 		}
-		buf_add(j->to, p + plain, at - plain);
+		add_piece(&all, p + plain, at - plain);
 		if (n == 1)
-			add_escaped(j->to, p[at]);
+			add_escaped(&all, p[at]);
 		else
-			buf_add_str(j->to, "\xef\xbf\xbd");
+			add_piece(&all, "\xef\xbf\xbd", 3);
 		clean = clean && n == 1;
 		at += n ? n : bad;
 		plain = at;
 	}
-	buf_add(j->to, p + plain, len - plain);
+	add_piece(&all, p + plain, len - plain);
+	flush(&all);
 	buf_add_char(j->to, '"');
 	return clean;
 }
