@@ -18,6 +18,7 @@ struct runs {
 	struct list all; /* oldest first */
 	struct run *buckets[RUN_BUCKETS]; /* by number, chained by run->next_in_bucket */
 	unsigned count, live;
+	uint64_t slow_until_usec; /* the disk was: see run_output */
 	uint64_t kept_at_most; /* bytes of all output; counted anew when it seems too much */
 	uint64_t total;
 	uint32_t next_number;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/scope.h"
 
 static const char *const suffixes[] = {"out", "err", "mix"};
@@ -35,15 +36,20 @@ void run_output_free(struct run_output *o)
 	}
 }
 
-void run_output_settle(struct run_output *o)
+void run_output_free_room(struct run_output *o)
 {
-	run_output_close(o);
-	o->settled = true;
 	for (int i = 0; i < 3; i++) {
 		if (!o->memory[i].len)
 			buf_clear(&o->memory[i]);
 		buf_clear(&o->spare[i]);
 	}
+}
+
+void run_output_settle(struct run_output *o)
+{
+	run_output_close(o);
+	o->settled = true;
+	run_output_free_room(o);
 }
 
 static void file_name(const struct run_output *o, enum run_stream stream, char *ret, size_t size)
@@ -78,6 +84,7 @@ int run_output_open_file(struct run_output *o, enum run_stream stream, int flags
 /* Writes what the disk takes; *data and *len are then what is left. */
 static int write_file(struct run_output *o, enum run_stream stream, const char **data, size_t *len)
 {
+	uint64_t begun_usec = clock_monotonic_usec();
 	int fd = run_output_open_file(o, stream, O_CREAT);
 
 	o->made[stream] = true;
@@ -95,6 +102,7 @@ static int write_file(struct run_output *o, enum run_stream stream, const char *
 		o->stored[stream] += (uint64_t)n;
 		o->kept[stream] += (uint64_t)n;
 	}
+	run_output_note_write(o, begun_usec);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 // What a run writes: two streams and their interleaving, kept in files of the state directory.
 // Files are made when they are needed; until both streams have written, `output` is the one
-// that has, and is not stored twice. What is much is written by a thread: a disk that is busy, or
-// made busy by the run itself, holds a writer up for tenths of a second.
+// that has, and is not stored twice. Once writing has taken long, a thread writes what is much: a
+// disk that is busy, or made busy by the run itself, holds a writer up for tenths of a second.
 #pragma once
 
 #include <stdbool.h>
@@ -40,6 +40,7 @@ struct run_output {
 	bool dropped; /* bytes beyond the limit, or that the disk refused */
 
 	struct loop *loop; /* borrowed; NULL: no thread writes for this one */
+	uint64_t *slow_until_usec; /* borrowed, of all outputs: until then the thread writes */
 	void (*written)(struct run_output *o); /* by the leader, when the thread has written */
 	struct run_output_job *job; /* owned; what the thread writes now; NULL: nothing */
 };

@@ -7,10 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/job.h"
 #include "common/scope.h"
 
-#define DIRECT_MAX 65536 /* bytes of a stream that are written without a thread */
+#define DIRECT_MAX 65536 /* bytes of a stream that are written without a thread in any case */
+/* Through a thread a flood takes twice the processor time, as its bytes change the processor. The kernel
+ * holds up who writes too much for moments at first, and then for up to 200 ms. */
+#define SLOW_USEC 4000
+#define SLOW_FOR_USEC (10 * USEC_PER_SEC)
+#define SMALL 16384 /* a piece of so few bytes is not part of a flood */
 
 struct part {
 	struct buf data; /* owned; nobody changes it while the thread works */
@@ -31,7 +37,15 @@ bool run_output_job_takes(const struct run_output *o, enum run_stream stream)
 	if (!o->loop || o->refused[stream])
 		return false;
 	return o->memory[stream].len || run_output_job_len(o, stream) ||
-	       o->stored[stream] >= DIRECT_MAX;
+	       (o->stored[stream] >= DIRECT_MAX && clock_monotonic_usec() < *o->slow_until_usec);
+}
+
+void run_output_note_write(const struct run_output *o, uint64_t begun_usec)
+{
+	uint64_t now = o->loop ? clock_monotonic_usec() : 0;
+
+	if (o->loop && now - begun_usec >= SLOW_USEC && *o->slow_until_usec < now + SLOW_FOR_USEC)
+		*o->slow_until_usec = now + SLOW_FOR_USEC;
 }
 
 size_t run_output_job_len(const struct run_output *o, enum run_stream stream)
@@ -93,12 +107,14 @@ static void done(struct job *job)
 {
 	struct run_output_job *j = container_of(job, struct run_output_job, job);
 	struct run_output *o = j->output;
+	size_t written = 0;
 
 	o->job = NULL;
 	for (int i = 0; i < 3; i++) {
 		struct part *p = &j->parts[i];
 
 		o->stored[i] += p->written;
+		written += p->written;
 		if (p->err)
 			take_back(o, (enum run_stream)i, p);
 		close_fd(&p->fd);
@@ -108,8 +124,11 @@ static void done(struct job *job)
 	}
 	free(j);
 	run_output_job_start(o);
-	if (o->settled && !o->job)
-		run_output_settle(o);
+	/* While much comes the same memory is used again and again. */
+	if (!o->job && (o->settled || written < SMALL))
+		run_output_free_room(o);
+	if (!o->job && o->settled)
+		run_output_close(o);
 	/* The last: whoever hears of it may free the output. */
 	if (o->written)
 		o->written(o);

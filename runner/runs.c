@@ -35,6 +35,7 @@ static int add_record(struct runs *runs, uint32_t number, const char *id, struct
 	list_init(&run->in_ready);
 	run_output_init(&run->output, runs->dir_fd, number, runs->config.output_bytes);
 	run->output.loop = runs->config.loop;
+	run->output.slow_until_usec = &runs->slow_until_usec;
 	run->output.written = run_on_written;
 	list_add_tail(&runs->all, &run->link);
 	run->next_in_bucket = *bucket;
