@@ -241,7 +241,8 @@ static void try_v2(struct cgroup *c, const struct mount *m, const char *cgroups)
 	int fd = open_own(m, own);
 	for (int depth = 0; fd >= 0 && depth < 32; depth++) {
 		hand_on_controllers(fd);
-		/* Moving a process needs write access to the common ancestor's cgroup.procs, too. */
+		/* Moving a process needs write access to the common ancestor's cgroup.procs,
+		 * too. */
 		if (faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
 			make_group(c, g, fd) == 0 && read_controllers(c, g->fd) > 0) {
 			g->parent_fd = fd;

@@ -18,9 +18,10 @@ static void open_v1(struct cgroup *c)
 	c->events.pids_fd = open_file(c->parts[PART_PIDS].fd, "pids.events");
 }
 
-/* Version 2 also counts for a group what happened in those below it, which here are of runs with limits
- * of their own: what is asked for is what happened in the leaf. A refused process, though, counts in
- * the group of who asked for it before Linux 6.11 only, and from then on where the limit was. */
+/* Version 2 also counts for a group what happened in those below it, which here are of runs with
+ * limits of their own: what is asked for is what happened in the leaf. A refused process, though,
+ * counts in the group of who asked for it before Linux 6.11 only, and from then on where the limit
+ * was. */
 static void open_v2(struct cgroup *c)
 {
 	int fd = c->parts[0].fd;

@@ -13,8 +13,8 @@
 
 /* The set-up file: this header, then the bytes of the seccomp programs (struct sock_filter). Init
  * installs the first ones for all of itself and, by inheritance, for all that it starts; that of
- * commands for its first thread, which starts them. What builds a sandbox inside is started by another
- * thread, and installs the last one itself. */
+ * commands for its first thread, which starts them. What builds a sandbox inside is started by
+ * another thread, and installs the last one itself. */
 #define INIT_FILTERS 4
 #define INIT_OWN_FILTERS 2
 #define INIT_COMMANDS_FILTER 2
@@ -29,7 +29,8 @@ struct init_setup {
 	struct sandbox_limits limits; /* of every process; memory_bytes only without a cgroup */
 };
 
-/* The control group counts threads, and init has two beside its first: they are not the sandbox's. */
+/* The control group counts threads, and init has two beside its first: they are not the
+ * sandbox's. */
 #define INIT_EXTRA_THREADS 2
 
 enum init_request_kind { INIT_SPAWN = 1, INIT_KILL, INIT_FORGET };

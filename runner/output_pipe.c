@@ -13,7 +13,8 @@
 #define BLOCK (256 * 1024)
 #define LARGE_PIPE (1024 * 1024)
 #define BUDGET (256 * 1024) /* bytes taken from one pipe before others get their turn */
-/* What is only thrown away comes at most at 200 MB/s: a flood should not be the leader's main work. */
+/* What is only thrown away comes at most at 200 MB/s: a flood should not be the leader's main
+ * work. */
 #define REST_USEC_PER_MIB 5000
 #define REST_MIN_USEC 200
 

@@ -82,8 +82,8 @@ static void try_end(struct run *run)
 	end(run, run->end_status);
 }
 
-/* What was written before the end is stored before it is told; what a child in the background writes
- * later is not waited for. */
+/* What was written before the end is stored before it is told; what a child in the background
+ * writes later is not waited for. */
 static void begin_end(struct run *run, enum run_status status)
 {
 	run->ending = true;

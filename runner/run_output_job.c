@@ -12,8 +12,8 @@
 #include "common/scope.h"
 
 #define DIRECT_MAX 65536 /* bytes of a stream that are written without a thread in any case */
-/* Through a thread a flood takes twice the processor time, as its bytes change the processor. The kernel
- * holds up who writes too much for moments at first, and then for up to 200 ms. */
+/* Through a thread a flood takes twice the processor time, as its bytes change the processor. The
+ * kernel holds up who writes too much for moments at first, and then for up to 200 ms. */
 #define SLOW_USEC 4000
 #define SLOW_FOR_USEC (10 * USEC_PER_SEC)
 #define SMALL 16384 /* a piece of so few bytes is not part of a flood */

@@ -97,8 +97,8 @@ static int prepare(struct run_store *store, struct fail *f)
 	return 0;
 }
 
-/* In a thread, with a connection of its own; the leader goes on writing meanwhile. A failure here is
- * met again by the leader, or tried again later. */
+/* In a thread, with a connection of its own; the leader goes on writing meanwhile. A failure here
+ * is met again by the leader, or tried again later. */
 static int move(struct job *job)
 {
 	struct run_store *store = container_of(job, struct run_store, job);

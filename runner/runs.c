@@ -132,8 +132,9 @@ void run_free(struct run *run)
 	release(run);
 }
 
-/* What a row says of `output`: 0, it is one of the streams; 1, it has a file of its own with all of it
- * (as earlier versions have made it); else 2, and twice its base, and which stream comes before. */
+/* What a row says of `output`: 0, it is one of the streams; 1, it has a file of its own with
+ * all of it (as earlier versions have made it); else 2, and twice its base, and which stream
+ * comes before. */
 static uint64_t mixed_of(const struct run_output *o)
 {
 	return o->mixed ? 2 + (o->mix_base << 1 | o->mix_first) : 0;

@@ -12,7 +12,8 @@
 
 enum sandbox_net { SANDBOX_NET_NONE, SANDBOX_NET_HOST, SANDBOX_NET_USER, SANDBOX_NET_PROXY };
 
-/* Whether SANDBOX_NET_USER can work: slirp4netns or pasta is there, and /dev/net/tun is open to us. */
+/* Whether SANDBOX_NET_USER can work: slirp4netns or pasta is there, and /dev/net/tun is open to
+ * us. */
 bool sandbox_net_user_possible(void);
 /* Which program would be used; NULL: none is there. */
 const char *sandbox_net_program(void);
@@ -80,8 +81,8 @@ int sandbox_listen(const struct sandbox *s, uint16_t port);
 /* Kills everything in it, waits for init, releases all. NULL is allowed. */
 void sandbox_free(struct sandbox *s);
 
-/* Whether the next sandbox of this user finds the directories of /usr and the like ready to take new
- * files. */
+/* Whether the next sandbox of this user finds the directories of /usr and the like ready to take
+ * new files. */
 bool sandbox_skeleton_is_whole(const struct sandbox *s);
 
 /* Makes them ready; slow, so in a thread of its own, whose priority it lowers. 0, -ECANCELED once
@@ -112,12 +113,12 @@ struct sandbox_usage {
 /* What the sandbox's processes use now: from the cgroup, else summed over its /proc. */
 int sandbox_usage(const struct sandbox *s, struct sandbox_usage *ret);
 
-/* The same of a spawn with limits of its own, until it is SANDBOX_EMPTY; UINT64_MAX where no control
- * group tells. */
+/* The same of a spawn with limits of its own, until it is SANDBOX_EMPTY; UINT64_MAX where no
+ * control group tells. */
 void sandbox_spawn_usage(const struct sandbox *s, uint32_t id, struct sandbox_usage *ret);
 
-/* What was refused or killed for a limit: counters that only rise. Where a spawn has a control group
- * of its own for it, what that counts, until it is SANDBOX_EMPTY; else the whole sandbox. */
+/* What was refused or killed for a limit: counters that only rise. Where a spawn has a control
+ * group of its own for it, what that counts, until it is SANDBOX_EMPTY; else the whole sandbox. */
 struct sandbox_hits {
 	uint64_t memory; /* processes that were killed */
 	uint64_t pids; /* processes that could not be made */

@@ -116,8 +116,8 @@ int sandbox_plan_map_layers(struct sandbox_plan *plan, int user_ns_fd, struct fa
 
 /* sandbox_skeleton.c */
 
-/* Gives the plan's layers their middle layers, where the user needs some; without, if they cannot be
- * made, nothing can be added to the host's directories. */
+/* Gives the plan's layers their middle layers, where the user needs some; without, if they cannot
+ * be made, nothing can be added to the host's directories. */
 void sandbox_skeleton_choose(struct sandbox_skeleton *k, struct sandbox_plan *plan);
 void sandbox_skeleton_clear(struct sandbox_skeleton *k);
 

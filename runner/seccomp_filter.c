@@ -372,8 +372,8 @@ static int add_packet_filters(scmp_filter_ctx ctx)
 	return err;
 }
 
-/* Init is under the filter of commands, too, and marks each tree with a cgroup namespace: that is for
- * who knows the key only. */
+/* Init is under the filter of commands, too, and marks each tree with a cgroup namespace: that is
+ * for who knows the key only. */
 static int add_unshare_cgroup(scmp_filter_ctx ctx, const uint64_t key[2])
 {
 	int err = 0;
@@ -424,7 +424,8 @@ static scmp_filter_ctx new_filter(uint32_t default_action)
 
 	if (!ctx)
 		return NULL;
-	/* A program of another machine's kind (int 0x80, x32) ends: its numbers mean other calls. */
+	/* A program of another machine's kind (int 0x80, x32) ends: its numbers mean other
+	 * calls. */
 	seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	return ctx;

@@ -1,6 +1,7 @@
-// The thread that starts what builds a sandbox of its own inside (the browser). A filter of system calls
-// is a thread's, and is inherited by what it starts: init's first thread has that of commands, so that
-// they need not install it, and this one does not have it. Both are init, which nothing inside can kill.
+// The thread that starts what builds a sandbox of its own inside (the browser). A filter of system
+// calls is a thread's, and is inherited by what it starts: init's first thread has that of
+// commands, so that they need not install it, and this one does not have it. Both are init, which
+// nothing inside can kill.
 #include "runner/init/init.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// Control groups of version 2, on a directory with files as the kernel has them: what is written for
-// limits, and what is read of use. Version 1 is tested by real ones (limits.bats).
+// Control groups of version 2, on a directory with files as the kernel has them: what is written
+// for limits, and what is read of use. Version 1 is tested by real ones (limits.bats).
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -129,7 +129,8 @@ static void test_run_without_leaf(void **state)
 }
 
 /* What happened to runs with a group of their own, which the kernel adds to the sandbox's, does not
- * count; a refused process counts in the leaf before Linux 6.11, and from then on where the limit is. */
+ * count; a refused process counts in the leaf before Linux 6.11, and from then on where the limit
+ * is. */
 static void test_hits(void **state)
 {
 	auto_close int top_fd = make("");
