@@ -39,7 +39,8 @@ static int make_parts(
 	static const char *const names[] = {"memory", "pids", "cpus"};
 	int err = 0;
 
-	for (int part = 0; part < CGROUP_RUN_FDS && err == 0; part++) {
+	/* From the cpus down: they are what nothing else can limit, so that is the error to tell. */
+	for (int part = CGROUP_RUN_FDS - 1; part >= 0 && err == 0; part--) {
 		if (!wanted[part])
 			continue;
 		if (!c->has[part] || (c->v2 && c->leaf_fd < 0))

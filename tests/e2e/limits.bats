@@ -189,6 +189,31 @@ print(time.process_time())'")
 	eq "$(result .limit)" null
 }
 
+@test "a run's own limits: what others were killed for is not counted, neither way" {
+	mount_sandbox -o memory=150M
+	groups || skip "no control group can be made here"
+	request "exec python3 -c 'x = bytearray(400 << 20)'"
+	eq "$(last status)" oom
+	start_run 'sleep 9999'
+	other=$ID
+	for _ in 1 2; do
+		json '{"cmd": "exec python3 -c \"x = bytearray(300 << 20)\"", "limits": {"memory": "60M"}}'
+		eq "$(result '"\(.status) \(.limit)"' "$ID")" "oom memory"
+		json '{"cmd": "for i in $(seq 30); do sleep 1 & done; wait", "limits": {"pids": 10}}'
+		eq "$(result .limit "$ID")" pids
+	done
+	echo KILL >"$D/out/$other/kill"
+	wait_for is_file "$D/out/$other/exit_code"
+	eq "$(result .limit "$other")" null
+}
+
+@test "pids: a refused process is told as the limit" {
+	mount_sandbox -o pids=50
+	groups || skip "no control group can be made here"
+	request 'for i in $(seq 100); do sleep 5 & done; wait'
+	eq "$(result .limit)" pids
+}
+
 @test "a run's own limits: pids, of this run alone" {
 	mount_sandbox
 	groups || skip "no control group can be made here"

@@ -118,6 +118,7 @@ static void test_run(void **state)
 static void test_run_without_leaf(void **state)
 {
 	const struct sandbox_limits limits = {.pids = 5};
+	const struct sandbox_limits all = {.memory_bytes = 1 << 20, .pids = 5, .cpus = 1};
 	const struct cgroup c = {
 		.v2 = true, .parts = {{-1, top}}, .has = {true, true, true}, .leaf_fd = -1};
 	struct cgroup_run *run = NULL;
@@ -126,6 +127,9 @@ static void test_run_without_leaf(void **state)
 	(void)state;
 	assert_int_equal(cgroup_run_new(&c, 8, &limits, &run, &f), -EOPNOTSUPP);
 	assert_non_null(strstr(f.text, "pids"));
+	/* The others are rlimits then. */
+	assert_int_equal(cgroup_run_new(&c, 8, &all, &run, &f), -EOPNOTSUPP);
+	assert_non_null(strstr(f.text, "cpus"));
 }
 
 /* What happened to runs with a group of their own, which the kernel adds to the sandbox's, does not
