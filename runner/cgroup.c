@@ -16,7 +16,7 @@
 #include "common/scope.h"
 #include "runner/cgroup_impl.h"
 
-static const char *const part_names[PARTS] = {"memory", "pids", "cpu", "cpuacct"};
+const char *const cgroup_part_names[PARTS] = {"memory", "pids", "cpu", "cpuacct"};
 
 #define TEXT_MAX (256 * 1024)
 #define REMOVE_TRIES 50
@@ -30,7 +30,7 @@ void cgroup_close_group(struct group *g)
 	close_fd(&g->parent_fd);
 }
 
-static int read_text(int dir_fd, const char *name, struct buf *to)
+int cgroup_read_text(int dir_fd, const char *name, struct buf *to)
 {
 	auto_close int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
 
@@ -67,9 +67,7 @@ int cgroup_write_number(int dir_fd, const char *name, uint64_t value)
 	return cgroup_write(dir_fd, name, text);
 }
 
-/* Whether word stands in a list that is separated by commas or spaces and ends at a colon or a
- * newline. */
-static bool has_word(const char *list, const char *word)
+bool cgroup_has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -109,7 +107,7 @@ static bool find_own(const char *cgroups, const char *part, char *ret, size_t si
 		const char *path = list ? strchr(list + 1, ':') : NULL;
 		if (!path)
 			return false;
-		bool match = part ? has_word(list + 1, part) : list + 1 == path;
+		bool match = part ? cgroup_has_word(list + 1, part) : list + 1 == path;
 		size_t len = strcspn(path + 1, "\n");
 		if (match && len < size) {
 			memcpy(ret, path + 1, len);
@@ -192,8 +190,8 @@ static void try_v1(struct cgroup *c, const struct mount *m, const char *cgroups)
 
 	for (int part = 0; part < PARTS; part++) {
 		struct group *g = &c->parts[part];
-		if (g->fd >= 0 || !has_word(m->options, part_names[part]) ||
-			!find_own(cgroups, part_names[part], own, sizeof(own)))
+		if (g->fd >= 0 || !cgroup_has_word(m->options, cgroup_part_names[part]) ||
+			!find_own(cgroups, cgroup_part_names[part], own, sizeof(own)))
 			continue;
 		g->parent_fd = open_own(m, own);
 		if (g->parent_fd < 0 || make_group(c, g, g->parent_fd) < 0)
@@ -208,29 +206,19 @@ static int read_controllers(struct cgroup *c, int fd)
 {
 	auto_buf struct buf text = {0};
 	int count = 0;
-	int err = read_text(fd, "cgroup.controllers", &text);
+	int err = cgroup_read_text(fd, "cgroup.controllers", &text);
 
 	for (int part = 0; part < PART_CPUACCT; part++) {
-		c->has[part] = err == 0 && has_word(buf_text(&text), part_names[part]);
+		c->has[part] =
+			err == 0 && cgroup_has_word(buf_text(&text), cgroup_part_names[part]);
 		count += c->has[part];
 	}
 	return count;
 }
 
-/* One by one: the kernel refuses all of a line for one that is not there, as the processors are not
- * where systemd has not delegated them. */
-static int hand_on_controllers(int fd)
-{
-	static const char *const each[] = {"+memory", "+pids", "+cpu"};
-	int done = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(each); i++)
-		done += cgroup_write(fd, "cgroup.subtree_control", each[i]) == 0;
-	return done;
-}
-
-/* Processes may not live in a group that hands controllers on, so the place is the nearest
- * ancestor of the daemon's group that does; or, at the top, one that can be made to. */
+/* Processes may not live in a group that hands controllers on, so the place is the daemon's group
+ * if it may be left; else the nearest ancestor that does hand them on, or, at the top, one that can
+ * be made to. */
 static void try_v2(struct cgroup *c, const struct mount *m, const char *cgroups)
 {
 	char own[PATH_MAX];
@@ -239,10 +227,10 @@ static void try_v2(struct cgroup *c, const struct mount *m, const char *cgroups)
 	if (!find_own(cgroups, NULL, own, sizeof(own)))
 		return;
 	int fd = open_own(m, own);
-	for (int depth = 0; fd >= 0 && depth < 32; depth++) {
-		hand_on_controllers(fd);
-		/* Moving a process needs write access to the common ancestor's cgroup.procs,
-		 * too. */
+	for (int depth = 0; fd >= 0 && depth < CGROUP_DEPTH_MAX; depth++) {
+		if (depth == 0)
+			cgroup_hand_on_own(fd);
+		/* Moving a process needs write access to the common ancestor's cgroup.procs, too. */
 		if (faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
 			make_group(c, g, fd) == 0 && read_controllers(c, g->fd) > 0) {
 			g->parent_fd = fd;
@@ -252,9 +240,7 @@ static void try_v2(struct cgroup *c, const struct mount *m, const char *cgroups)
 		if (g->fd >= 0)
 			unlinkat(fd, c->name, AT_REMOVEDIR);
 		close_fd(&g->fd);
-		int up = faccessat(fd, "../cgroup.procs", F_OK, 0) == 0
-				 ? openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-				 : -1;
+		int up = cgroup_open_above(fd);
 		close(fd);
 		fd = up;
 	}
@@ -267,8 +253,8 @@ static int find_groups(struct cgroup *c)
 	auto_free struct mount *m = malloc(sizeof(*m));
 	char *rest, *line;
 
-	if (!m || read_text(AT_FDCWD, "/proc/self/mountinfo", &mounts) == -ENOMEM ||
-		read_text(AT_FDCWD, "/proc/self/cgroup", &cgroups) == -ENOMEM)
+	if (!m || cgroup_read_text(AT_FDCWD, "/proc/self/mountinfo", &mounts) == -ENOMEM ||
+		cgroup_read_text(AT_FDCWD, "/proc/self/cgroup", &cgroups) == -ENOMEM)
 		return -ENOMEM;
 	rest = mounts.data;
 	while ((line = strsep(&rest, "\n"))) {
@@ -339,7 +325,7 @@ static void make_leaf(struct cgroup *c)
 
 	if (mkdirat(fd, LEAF, 0755) < 0 && errno != EEXIST)
 		return;
-	if (hand_on_controllers(fd) > 0)
+	if (cgroup_hand_on(fd) == 0)
 		c->leaf_fd = openat(fd, LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (c->leaf_fd < 0)
 		unlinkat(fd, LEAF, AT_REMOVEDIR);
@@ -391,7 +377,7 @@ bool cgroup_read_number(int dir_fd, const char *name, uint64_t *ret)
 {
 	auto_buf struct buf text = {0};
 
-	if (dir_fd < 0 || read_text(dir_fd, name, &text) < 0)
+	if (dir_fd < 0 || cgroup_read_text(dir_fd, name, &text) < 0)
 		return false;
 	return sscanf(buf_text(&text), "%" SCNu64, ret) == 1;
 }
@@ -413,7 +399,7 @@ bool cgroup_read_key(int dir_fd, const char *name, const char *key, uint64_t *re
 {
 	auto_buf struct buf text = {0};
 
-	return dir_fd >= 0 && read_text(dir_fd, name, &text) == 0 &&
+	return dir_fd >= 0 && cgroup_read_text(dir_fd, name, &text) == 0 &&
 	       cgroup_find_key(buf_text(&text), key, ret);
 }
 

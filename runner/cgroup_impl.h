@@ -10,7 +10,10 @@
  * directory does all. */
 enum part { PART_MEMORY, PART_PIDS, PART_CPU, PART_CPUACCT, PARTS };
 
+extern const char *const cgroup_part_names[PARTS];
+
 #define CPU_PERIOD_USEC 100000
+#define CGROUP_DEPTH_MAX 32
 
 struct group {
 	int parent_fd; /* owned; -1: not there */
@@ -35,7 +38,10 @@ struct cgroup {
 
 void cgroup_close_group(struct group *g);
 
+struct buf;
+
 /* Each by the name of a file in a group's directory; 0 or -errno, or whether it could be read. */
+int cgroup_read_text(int dir_fd, const char *name, struct buf *to);
 int cgroup_write(int dir_fd, const char *name, const char *text);
 int cgroup_write_number(int dir_fd, const char *name, uint64_t value);
 bool cgroup_read_number(int dir_fd, const char *name, uint64_t *ret);
@@ -46,6 +52,18 @@ bool cgroup_read_key(int dir_fd, const char *name, const char *key, uint64_t *re
 /* Of the sandbox's own groups. */
 void cgroup_events_open(struct cgroup *c);
 void cgroup_events_close(struct cgroup_events *e);
+
+/* Whether word stands in a list that is separated by commas or spaces and ends at a colon or a
+ * newline. */
+bool cgroup_has_word(const char *list, const char *word);
+
+/* Hands on to the groups in this one what it has of the controllers. -EBUSY: processes are in it. */
+int cgroup_hand_on(int fd);
+/* The same for the daemon's own group and all above it. If the own one is delegated (systemd's
+ * Delegate=) and only this program's processes are in it, they are moved to a group within it. */
+void cgroup_hand_on_own(int fd);
+/* The group above, or -1 at the top. */
+int cgroup_open_above(int fd);
 
 int cgroup_set_limits(const struct group *parts, bool v2, const bool *has,
 	const struct sandbox_limits *l, struct fail *f);

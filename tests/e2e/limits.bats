@@ -278,6 +278,39 @@ print(time.process_time())'")
 	wait_for none
 }
 
+# The daemon as a service of systemd's, with the unit's properties given; sets UNIT_GROUP.
+mount_unit() {
+	local unit=sandpit-test-$RANDOM
+
+	as_root && [[ -d /run/systemd/system ]] || skip "no systemd that would start a service"
+	[[ -e /sys/fs/cgroup/system.slice/cgroup.procs ]] || skip "control groups are not of version 2"
+	systemd-run -q --unit="$unit" --setenv=HOME="$HOME" "$@" \
+		"$SANDPIT" mount -f -o net=none,state="$T/state/s" "$D"
+	wait_for mounted
+	UNIT_GROUP=/sys/fs/cgroup/system.slice/$unit.service
+	unit_gone() { [[ ! -d $UNIT_GROUP ]]; }
+}
+
+@test "a delegated unit's limits are the sandbox's, too" {
+	mount_unit -p Delegate=yes -p MemoryMax=200M
+	[[ -d $(echo "$UNIT_GROUP"/sandpit-*) ]] || fail "no group in the unit: $(ls "$UNIT_GROUP")"
+	request "exec python3 -c 'x = bytearray(400 << 20)'"
+	eq "$(result '"\(.status) \(.limit)"')" "oom memory"
+	json '{"cmd": "exec python3 -c \"x = bytearray(100 << 20)\"", "limits": {"memory": "40M", "cpus": 1}}'
+	eq "$(result '"\(.status) \(.limit)"' "$ID")" "oom memory"
+	umount_sandbox
+	wait_for unit_gone
+}
+
+@test "a unit that is not delegated keeps its group; all controllers are found" {
+	mount_unit
+	eq "$(echo "$UNIT_GROUP"/*/)" "$UNIT_GROUP/*/"
+	json '{"cmd": "exec python3 -c \"x = bytearray(100 << 20)\"", "limits": {"memory": "40M", "pids": 9, "cpus": 1}}'
+	eq "$(result '"\(.status) \(.limit)"' "$ID")" "oom memory"
+	umount_sandbox
+	wait_for unit_gone
+}
+
 @test "disk: who fills it is ended, and said to be; there is room again afterwards" {
 	mount_sandbox -o disk=60M
 	request 'for i in $(seq 100); do head -c 20M /dev/zero >/work/f$i; done; sleep 60'

@@ -16,9 +16,9 @@
 #include "common/scope.h"
 #include "runner/cgroup_impl.h"
 
-static const char *const names[] = {"cgroup.procs", "memory.max", "memory.swap.max",
-	"memory.oom.group", "pids.max", "cpu.max", "memory.events", "pids.events",
-	"pids.events.local", "memory.current", "pids.current", "cpu.stat"};
+static const char *const names[] = {"cgroup.procs", "cgroup.controllers", "cgroup.subtree_control",
+	"memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cpu.max", "memory.events",
+	"pids.events", "pids.events.local", "memory.current", "pids.current", "cpu.stat"};
 
 static char folder[] = "/tmp/test_cgroup.XXXXXX";
 static int top = -1;
@@ -159,6 +159,35 @@ static void test_hits(void **state)
 	cgroup_events_close(&c.events);
 }
 
+static void test_hand_on(void **state)
+{
+	(void)state;
+	auto_close int fd = make("");
+	put(fd, "cgroup.controllers", "cpuset cpu io memory pids\n");
+	assert_int_equal(cgroup_hand_on(fd), 0);
+	holds(fd, "cgroup.subtree_control", "+memory +pids +cpu ");
+	put(fd, "cgroup.controllers", "memory pids\n");
+	put(fd, "cgroup.subtree_control", "");
+	assert_int_equal(cgroup_hand_on(fd), 0);
+	holds(fd, "cgroup.subtree_control", "+memory +pids ");
+	put(fd, "cgroup.controllers", "hugetlb\n");
+	assert_int_equal(cgroup_hand_on(fd), -ENOENT);
+}
+
+/* The kernel itself refuses the memory there. */
+static void test_hand_on_beside_processes(void **state)
+{
+	(void)state;
+	auto_close int fd = make("");
+	put(fd, "cgroup.controllers", "cpu pids\n");
+	put(fd, "cgroup.subtree_control", "");
+	put(fd, "cgroup.procs", "17\n");
+	assert_int_equal(cgroup_hand_on(fd), -EBUSY);
+	holds(fd, "cgroup.subtree_control", "");
+	put(fd, "cgroup.procs", "");
+	assert_int_equal(cgroup_hand_on(fd), 0);
+}
+
 static void test_usage(void **state)
 {
 	const struct cgroup c = {
@@ -185,6 +214,8 @@ int main(void)
 		cmocka_unit_test(test_run),
 		cmocka_unit_test(test_run_without_leaf),
 		cmocka_unit_test(test_hits),
+		cmocka_unit_test(test_hand_on),
+		cmocka_unit_test(test_hand_on_beside_processes),
 		cmocka_unit_test(test_usage),
 	};
 
