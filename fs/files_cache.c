@@ -94,6 +94,11 @@ bool files_cache_is_quiet(struct files *files)
 	return is_quiet(&files->cache);
 }
 
+bool files_cache_keeps_names(const struct files *files)
+{
+	return files->cache.can_forget_names;
+}
+
 static void change_state(struct files *files)
 {
 	struct files_cache *cache = &files->cache;

@@ -48,6 +48,9 @@ struct files_term {
 
 bool files_cache_is_quiet(struct files *files);
 
+/* Whether the kernel can be told to forget names, so that it may keep them. */
+bool files_cache_keeps_names(const struct files *files);
+
 /* From now on answers may be kept. The mount is there. By the leader, before the first request. */
 void files_cache_start(struct files *files, struct fuse_session *session);
 

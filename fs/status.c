@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/json_out.h"
 #include "fs/files.h"
+#include "fs/files_cache.h"
 #include "fs/mount.h"
 #include "kernels/browser/browser.h"
 #include "kernels/context.h"
@@ -133,6 +134,7 @@ static void add_enabled(struct json_out *j, const struct mount *m)
 		json_out_string(j, "passthroughWhyNot", why_not);
 	else
 		json_out_null(j, "passthroughWhyNot");
+	json_out_bool(j, "keepsNames", files_cache_keeps_names(m->files));
 	json_out_bool(j, "allowOther", m->config->allow_other);
 	json_out_object_end(j);
 }
