@@ -268,7 +268,7 @@ print(time.process_time() - used)'")
 @test "control groups of runs go with them" {
 	as_root || skip "a user may have none here"
 	mount_sandbox
-	left() { find /sys/fs/cgroup -maxdepth 4 -type d -path "*/sandpit-$(printf '%x-%x' "$(stat -c %d "$XDG_STATE_HOME"/sandpit/*m)" "$(stat -c %i "$XDG_STATE_HOME"/sandpit/*m)")/*" 2>/dev/null; }
+	left() { find /sys/fs/cgroup -maxdepth 6 -type d -path "*/sandpit-$(printf '%x-%x' "$(stat -c %d "$XDG_STATE_HOME"/sandpit/*m)" "$(stat -c %i "$XDG_STATE_HOME"/sandpit/*m)")/run-*" 2>/dev/null; }
 	start_run 'true'
 	json '{"cmd": "sleep 9999 & echo", "background": true, "limits": {"memory": "100M", "pids": 20, "cpus": 1}}'
 	wait_for is_file "$D/out/$ID/exit_code"
