@@ -342,10 +342,10 @@ int sandbox_plan_map_layers(struct sandbox_plan *plan, int user_ns_fd, struct fa
 			return fail_errno(f, -errno, "taking %s as a layer", l->host);
 		if (mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0)
 			l->lower_fd = take_fd(&fd);
-		else if (errno != EINVAL && errno != EOPNOTSUPP)
+		else if (errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS)
 			return fail_errno(f, -errno, "mapping the ids of %s", l->host);
-		/* A file system without mapped ids is used as it is: its files belong to nobody
-		 * inside, as they do for an ordinary user. */
+		/* A file system, or a kernel, without mapped ids is used as it is: its files belong
+		 * to nobody inside, as they do for an ordinary user. */
 	}
 	return 0;
 }
