@@ -36,7 +36,7 @@ struct config {
 	uint64_t max_bytes; /* of a checkpoint's archive */
 	uint64_t keep; /* checkpoints a project */
 	uint64_t kernels; /* how many run at once */
-	uint64_t threads; /* that serve files/ at most */
+	uint64_t threads; /* that serve files/; more while the disk does not answer */
 	uint64_t timeout; /* seconds, default of runs; 0: none */
 	bool allow_other;
 	bool nonempty;

@@ -47,7 +47,7 @@ const struct config_key config_keys[] = {
 	{"kernels", CONFIG_COUNT, AT(kernels), "16", NULL, 1, 1000, NULL,
 		"kernels in code/ that run at once"},
 	{"threads", CONFIG_COUNT, AT(threads), "8", NULL, 1, 64, NULL,
-		"threads that serve files/ at most"},
+		"threads that serve files/; more while the disk does not answer"},
 	{"timeout", CONFIG_SECONDS, AT(timeout), "0", NULL, 1, 1000000000, "none",
 		"time limit of runs that name none"},
 	{"allow_other", CONFIG_FLAG, AT(allow_other), "no", NULL, 0, 0, NULL,

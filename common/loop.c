@@ -17,6 +17,11 @@ enum { HELD, LENT }; /* states of the baton */
 #define TICK_NSEC 1000000 /* how often the watcher looks while files/ is busy */
 #define QUIET_TICKS 50 /* after so many without a loan the watcher sleeps */
 
+/* A loan that is out for so long may be so for ever: nobody waits for it, although all threads that
+ * there should be are in use. */
+#define STUCK_TICKS 10
+#define STUCK_THREADS_MAX 1024
+
 struct loop {
 	int epoll_fd; /* owned */
 	int wake_fd; /* owned; an eventfd that ends a wait at loop_stop() */
@@ -238,15 +243,15 @@ bool loop_leads(void)
 	return leads;
 }
 
-/* Makes another thread the leader if one can be had. */
-static void promote(struct loop *loop)
+/* Makes another thread the leader if one can be had, of at most max_threads. */
+static void promote(struct loop *loop, unsigned max_threads)
 {
 	int lent = LENT;
 	pthread_t thread;
 	bool can;
 
 	pthread_mutex_lock(&loop->lock);
-	can = loop->idle > loop->promotions || loop->threads < loop->max_threads;
+	can = loop->idle > loop->promotions || loop->threads < max_threads;
 	if (can && atomic_compare_exchange_strong(&loop->baton, &lent, HELD)) {
 		loop->promotions++;
 		if (loop->idle >= loop->promotions) {
@@ -280,6 +285,21 @@ static bool follow(struct loop *loop)
 	return leads;
 }
 
+/* Counts the calling thread out, if it must end or there are more than there should be. */
+static bool leave(struct loop *loop, bool must)
+{
+	bool leaves;
+
+	pthread_mutex_lock(&loop->lock);
+	leaves = must || loop->threads > loop->max_threads;
+	if (leaves) {
+		loop->threads--;
+		pthread_cond_broadcast(&loop->thread_ended);
+	}
+	pthread_mutex_unlock(&loop->lock);
+	return leaves;
+}
+
 static void *thread_main(void *arg)
 {
 	struct loop *loop = arg;
@@ -287,12 +307,13 @@ static void *thread_main(void *arg)
 	turn_ask_for_short();
 	if (loop->thread_start)
 		loop->thread_start(loop->thread_start_arg);
-	while (follow(loop))
+	do {
+		if (!follow(loop)) {
+			leave(loop, true);
+			return NULL;
+		}
 		lead(loop);
-	pthread_mutex_lock(&loop->lock);
-	loop->threads--;
-	pthread_cond_broadcast(&loop->thread_ended);
-	pthread_mutex_unlock(&loop->lock);
+	} while (!leave(loop, false));
 	return NULL;
 }
 
@@ -312,7 +333,7 @@ static void *watcher_main(void *arg)
 {
 	struct loop *loop = arg;
 	const struct timespec tick = {.tv_nsec = TICK_NSEC};
-	unsigned before = atomic_load(&loop->loans), quiet = 0;
+	unsigned before = atomic_load(&loop->loans), quiet = 0, late = 0;
 
 	while (!atomic_load(&loop->stop)) {
 		unsigned loans;
@@ -322,8 +343,9 @@ static void *watcher_main(void *arg)
 		nanosleep(&tick, NULL);
 		loans = atomic_load(&loop->loans);
 		quiet = loans == before && atomic_load(&loop->baton) == HELD ? quiet + 1 : 0;
-		if (loans == before && atomic_load(&loop->baton) == LENT)
-			promote(loop);
+		late = loans == before && atomic_load(&loop->baton) == LENT ? late + 1 : 0;
+		if (late)
+			promote(loop, late < STUCK_TICKS ? loop->max_threads : STUCK_THREADS_MAX);
 		before = loans;
 	}
 	return NULL;

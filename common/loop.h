@@ -32,7 +32,8 @@ int loop_new(struct loop **ret);
 void loop_free(struct loop *loop);
 
 /* Runs handlers until loop_stop(). The calling thread is the first leader; followers are created
- * when they are needed, at most max_threads in all. Returns 0 or -errno. */
+ * when they are needed, at most max_threads in all, and more only while so many are stuck in what
+ * they lent the baton for. Returns 0 or -errno. */
 int loop_run(struct loop *loop, unsigned max_threads);
 
 /* Called in each thread of the loop before it does anything else; for per-thread credentials. */

@@ -9,6 +9,8 @@
 #include "fs/mount.h"
 #include "fs/synth_ops.h"
 
+#define BACKGROUND_MAX 1024
+
 static struct mount *mount_of(fuse_req_t req)
 {
 	return fuse_req_userdata(req);
@@ -69,6 +71,9 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	for (size_t i = 0; i < ARRAY_LEN(unwanted); i++)
 		conn->want &= ~unwanted[i];
 	conn->max_write = 1024 * 1024;
+	/* Read-ahead and the like: as long as so many wait for a disk, the kernel asks for no more. */
+	conn->max_background = BACKGROUND_MAX;
+	conn->congestion_threshold = BACKGROUND_MAX;
 	libfuse_stack_over(conn);
 	files_backing_offer(
 		((struct mount *)userdata)->files, conn->capable & LIBFUSE_CAP_PASSTHROUGH);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -123,6 +124,62 @@ static void a_late_holder_loses_the_baton(void **state)
 	close(lending.back_fd);
 }
 
+/* As many sources as would take all threads, twice: none of them comes back before another source has
+ * been served. */
+#define STUCK 8
+
+struct stuck {
+	struct loop *loop;
+	struct loop_source slow[STUCK], quick;
+	int back_fd;
+	atomic_uint lent;
+};
+
+static struct stuck stuck;
+
+static void serve_stuck(struct loop_source *source, uint32_t events)
+{
+	eventfd_t value;
+
+	(void)events;
+	loop_unwatch(stuck.loop, source);
+	if (atomic_fetch_add(&stuck.lent, 1) + 1 == STUCK)
+		eventfd_write(stuck.quick.fd, 1);
+	loop_lend(stuck.loop);
+	eventfd_read(stuck.back_fd, &value);
+	loop_reclaim(stuck.loop);
+}
+
+static void serve_last(struct loop_source *source, uint32_t events)
+{
+	(void)events;
+	loop_unwatch(stuck.loop, source);
+	eventfd_write(stuck.back_fd, STUCK);
+	loop_stop(stuck.loop);
+}
+
+static void those_that_never_come_back_hold_up_nobody(void **state)
+{
+	(void)state;
+	alarm(60);
+	stuck.back_fd = eventfd(0, EFD_SEMAPHORE);
+	assert_int_equal(loop_new(&stuck.loop), 0);
+	for (int i = 0; i < STUCK; i++) {
+		stuck.slow[i] = (struct loop_source){.fd = eventfd(1, 0), .ready = serve_stuck};
+		assert_int_equal(loop_watch(stuck.loop, &stuck.slow[i], EPOLLIN), 0);
+	}
+	stuck.quick = (struct loop_source){.fd = eventfd(0, 0), .ready = serve_last};
+	assert_int_equal(loop_watch(stuck.loop, &stuck.quick, EPOLLIN), 0);
+	assert_int_equal(loop_run(stuck.loop, STUCK / 2), 0);
+	assert_int_equal(atomic_load(&stuck.lent), STUCK);
+	alarm(0);
+	loop_free(stuck.loop);
+	for (int i = 0; i < STUCK; i++)
+		close(stuck.slow[i].fd);
+	close(stuck.quick.fd);
+	close(stuck.back_fd);
+}
+
 /* Many loans, some of them late: the counter below is touched by leaders only, so under a race
  * detector any hole in the hand-over shows. */
 #define LOANS 3000
@@ -168,6 +225,7 @@ int main(void)
 		cmocka_unit_test(timers_fire_in_order),
 		cmocka_unit_test(a_canceled_timer_does_not_fire),
 		cmocka_unit_test(a_late_holder_loses_the_baton),
+		cmocka_unit_test(those_that_never_come_back_hold_up_nobody),
 		cmocka_unit_test(the_baton_is_held_by_one),
 	};
 
