@@ -46,11 +46,6 @@ const char *run_status_name(enum run_status status)
 	return status < ARRAY_LEN(status_names) ? status_names[status] : "lost";
 }
 
-int run_cmd(struct run *run, char **ret, uint64_t *ret_len)
-{
-	return run_store_cmd(run->runs->store, run->number, ret, ret_len);
-}
-
 /* The last step of every run: all that others see is in place before they are told. */
 static void end(struct run *run, enum run_status status)
 {
@@ -401,7 +396,7 @@ int run_start(struct runs *runs, struct run_request *request, struct run *into, 
 	/* Those of a group of its own start at nothing; of the sandbox's at what there was. */
 	sandbox_hits(runs->config.sandbox, run->number, &run->hits);
 	r = spawn(run, request, &start, f);
-	run_save_start(run, request->cmd, into);
+	run_save_start(run, request->cmd);
 	runs_log(runs, "started %s: %.*s", run->id, (int)strcspn(request->cmd, "\n"), request->cmd);
 	if (r < 0)
 		fail_start(run, r, f && *f->text ? f->text : strerror(-r));

@@ -42,7 +42,9 @@ struct run {
 	uint32_t number; /* order of creation; also the spawn id */
 	char *id; /* owned */
 	char *cwd, *user; /* owned; as used */
-	uint64_t cmd_len; /* its text is in the index */
+	uint64_t cmd_len;
+	char *cmd; /* owned; as long as the index does not have it: see run_save.c */
+	bool in_index, unsaved; /* it has a row; the row is not as the run is */
 	enum run_status status;
 	int exit_code;
 	int signal; /* that ended it; 0: none */

@@ -20,6 +20,7 @@ struct runs {
 	unsigned count, live;
 	uint64_t slow_until_usec; /* the disk was: see run_output */
 	uint64_t kept_at_most; /* bytes of all output; counted anew when it seems too much */
+	unsigned unsaved; /* how many the index does not have as they are */
 	uint64_t total;
 	uint32_t next_number;
 	uint32_t next_id;
@@ -43,11 +44,15 @@ int run_new(struct runs *runs, const char *id, struct run **ret);
 /* Takes a record and all that it owns away, from the index too. */
 void run_free(struct run *run);
 
-/* Writes the record's present state to the index; a failure is logged. */
+/* Writes the record's present state to the index. If that fails it is logged, and done again when the
+ * index has taken another. */
 void run_save(struct run *run);
 
-/* The same with its command, for one that starts; reserved: it has a row already. */
-void run_save_start(struct run *run, const char *cmd, bool reserved);
+/* The same with its command, for one that starts. */
+void run_save_start(struct run *run, const char *cmd);
+
+/* The first row of one that is to start later: 0 or -errno. */
+int run_save_reserved(struct run *run);
 
 /* Adds to the output of a run what it wrote; a failure is logged. */
 void run_take(struct run *run, enum run_stream stream, const void *data, size_t len);

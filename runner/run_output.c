@@ -147,8 +147,8 @@ static int spill_over(struct run_output *o, enum run_stream stream)
 	return r;
 }
 
-/* A command that fills the disk should still be able to say so: when the disk takes no more, a
- * little is kept in memory, as long as the daemon lives. */
+/* A command that fills the disk should still be able to say so, and one that could not start because
+ * the disk fails: when it takes no more, a little is kept in memory, as long as the daemon lives. */
 static int write_at(struct run_output *o, enum run_stream stream, const char *data, size_t len)
 {
 	size_t has = o->memory[stream].len;
@@ -165,8 +165,8 @@ static int write_at(struct run_output *o, enum run_stream stream, const char *da
 	r = has ? spill_over(o, stream) : 0;
 	if (r == 0)
 		r = write_file(o, stream, &data, &len);
-	if (r != -ENOSPC && r != -EDQUOT)
-		return r;
+	if (r == 0)
+		return 0;
 	o->refused[stream] = true;
 	return o->memory[stream].len + len > RUN_OUTPUT_MEMORY_MAX ? r : hold(o, stream, data, len);
 }

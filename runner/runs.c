@@ -107,6 +107,7 @@ static void release(struct run *run)
 	waiters_wake(&run->ended);
 	waiters_wake(&run->in_ready);
 	run_output_free(&run->output);
+	free(run->cmd);
 	free(run->id);
 	free(run->cwd);
 	free(run->user);
@@ -125,19 +126,12 @@ void run_free(struct run *run)
 	if (run->in_sandbox)
 		sandbox_forget(runs->config.sandbox, run->number);
 	runs->kept_at_most -= bytes_kept(run);
+	runs->unsaved -= run->unsaved;
 	save_next(run);
 	run_output_remove(&run->output);
 	run_store_delete(runs->store, run->number);
 	remove_record(run);
 	release(run);
-}
-
-/* What a row says of `output`: 0, it is one of the streams; 1, it has a file of its own with
- * all of it (as earlier versions have made it); else 2, and twice its base, and which stream
- * comes before. */
-static uint64_t mixed_of(const struct run_output *o)
-{
-	return o->mixed ? 2 + (o->mix_base << 1 | o->mix_first) : 0;
 }
 
 static void set_mixed(struct run_output *o, uint64_t mixed)
@@ -149,57 +143,8 @@ static void set_mixed(struct run_output *o, uint64_t mixed)
 	o->mix_first = (mixed - 2) & 1 ? RUN_STDERR : RUN_STDOUT;
 }
 
-static void fill_row(const struct run *run, struct run_row *ret)
-{
-	*ret = (struct run_row){
-		.number = run->number,
-		.id = run->id,
-		.cwd = run->cwd,
-		.user = run->user,
-		.status = run->status,
-		.exit_code = run->exit_code,
-		.signal = run->signal,
-		.timed_out = run->timed_out | (int)run->limit << RUN_ROW_LIMIT_SHIFT,
-		.dropped = run->output.dropped,
-		.mixed = mixed_of(&run->output),
-		.started_usec = run->started_usec,
-		.ended_usec = run->ended_usec,
-	};
-	memcpy(ret->total, run->output.total, sizeof(ret->total));
-	memcpy(ret->kept, run->output.stored, sizeof(ret->kept));
-	if (!run->output.mixed)
-		ret->kept[RUN_OUTPUT] = ret->kept[RUN_STDOUT] + ret->kept[RUN_STDERR];
-}
-
-static void said(struct run *run, int r)
-{
-	if (r < 0)
-		runs_log(run->runs, "warning: run %s is not in the index: %s", run->id,
-			strerror(-r));
-}
-
-void run_save(struct run *run)
-{
-	struct run_row row;
-
-	fill_row(run, &row);
-	said(run, run_store_update(run->runs->store, &row));
-}
-
-void run_save_start(struct run *run, const char *cmd, bool reserved)
-{
-	struct run_row row;
-
-	fill_row(run, &row);
-	row.cmd = cmd;
-	row.cmd_len = run->cmd_len;
-	said(run, reserved ? run_store_update(run->runs->store, &row)
-			   : run_store_insert(run->runs->store, &row));
-}
-
 int run_reserve(struct runs *runs, const char *name, struct run **ret, struct fail *f)
 {
-	struct run_row row;
 	int r;
 
 	if (!run_request_name_ok(name))
@@ -210,8 +155,7 @@ int run_reserve(struct runs *runs, const char *name, struct run **ret, struct fa
 	r = run_new(runs, name, ret);
 	if (r < 0)
 		return fail_errno(f, r, "a run \"%s\" cannot be made", name);
-	fill_row(*ret, &row);
-	r = run_store_insert(runs->store, &row);
+	r = run_save_reserved(*ret);
 	if (r < 0) {
 		run_free(*ret);
 		return fail_errno(f, r, "a run \"%s\" cannot be kept", name);
@@ -258,6 +202,7 @@ static int load_row(const struct run_row *row, void *arg)
 	run->user = strdup(row->user);
 	if (!run->cwd || !run->user)
 		return -ENOMEM;
+	run->in_index = true;
 	run->cmd_len = row->cmd_len;
 	run->status = row->status == RUN_RUNNING ? RUN_LOST : row->status;
 	run->exit_code = row->exit_code;
@@ -425,6 +370,8 @@ void runs_close(struct runs *runs)
 
 		if (run->status == RUN_RUNNING)
 			run_on_sandbox_death(run);
+		else if (run->unsaved)
+			run_save(run);
 		remove_record(run);
 		release(run);
 	}
