@@ -456,10 +456,11 @@ static void op_count(char **arg)
 	}
 	readdir(dir);
 	rewinddir(dir);
+	errno = 0;
 	for (struct dirent *e; (e = readdir(dir));)
 		count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+	say(errno ? -1 : count);
 	closedir(dir);
-	say(count);
 }
 
 static void op_connect(char **arg)
