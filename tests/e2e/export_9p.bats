@@ -5,15 +5,7 @@ load ../lib/browser
 load ../lib/export
 load ../lib/export_checks
 
-setup() {
-	make_dirs
-	find_server diod "$SERVERS/usr/sbin" /usr/sbin
-	[[ $BATS_TEST_DESCRIPTION != *screenshot* ]] || setup_browser
-	mounted || mount_sandbox
-	serve_9p
-}
-
-remote() { p9 "$@"; }
+setup() { export_setup 9p; }
 
 @test "files" { check_files; }
 @test "what commands change is seen at once" { check_coherence; }

@@ -4,14 +4,7 @@ load ../lib/helper
 load ../lib/export
 load ../lib/export_checks
 
-setup() {
-	make_dirs
-	find_server ganesha.nfsd "$SERVERS/usr/bin" /usr/bin
-	mount_sandbox
-	serve_nfs
-}
-
-remote() { nfs "$@"; }
+setup() { export_setup nfs4; }
 
 # status OP...: the last operation's.
 status() { nfs4 "$@" | tail -n 1 | cut -d' ' -f2; }

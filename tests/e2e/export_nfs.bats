@@ -5,15 +5,7 @@ load ../lib/browser
 load ../lib/export
 load ../lib/export_checks
 
-setup() {
-	make_dirs
-	find_server ganesha.nfsd "$SERVERS/usr/bin" /usr/bin
-	[[ $BATS_TEST_DESCRIPTION != *screenshot* ]] || setup_browser
-	mounted || mount_sandbox
-	serve_nfs
-}
-
-remote() { nfs "$@"; }
+setup() { export_setup nfs4; }
 
 @test "files" { check_files; }
 @test "what commands change is seen at once" { check_coherence; }

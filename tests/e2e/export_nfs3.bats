@@ -4,16 +4,7 @@ load ../lib/helper
 load ../lib/export
 load ../lib/export_checks
 
-setup() {
-	make_dirs
-	need ip nsenter unshare
-	find_server rpcbind "$SERVERS/sbin" /sbin /usr/sbin
-	find_server ganesha.nfsd "$SERVERS/usr/bin" /usr/bin
-	mount_sandbox
-	serve_nfs 3
-}
-
-remote() { nfs "$@"; }
+setup() { export_setup nfs3; }
 
 @test "files" { check_files; }
 @test "what commands change is seen at once" { check_coherence; }

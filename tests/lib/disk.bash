@@ -5,6 +5,7 @@ small_disk() { # SIZE [OPTIONS]...
 	local size=$1
 
 	shift
+	as_root || skip "only root can mount a file system"
 	mkdir -p disk
 	mount -t tmpfs -o "size=$size,mode=700" tmpfs disk
 	mount_sandbox -o "state=$T/disk/s" "$@"
@@ -12,6 +13,7 @@ small_disk() { # SIZE [OPTIONS]...
 
 # The same of one that does what fault() says.
 faulty_disk() {
+	as_root || skip "only root can mount a file system for all"
 	mkdir -p below/s disk
 	"$HELPERS/faulty_fs" "$T/below" "$T/disk" "$T/fault" >>"$T/faulty.log" 2>&1 3>&- &
 	FAULTY=$!

@@ -20,8 +20,9 @@ server_libraries() {
 	(IFS=: && echo "${dirs[*]}")
 }
 
-# Where the servers and their clients are: a network namespace of their own, or not.
-INSIDE=()
+# Where the servers and their clients are: a network namespace of their own, or not. And what the clients
+# are run by.
+INSIDE=() CLIENT=()
 inside_net() { "${INSIDE[@]}" "$@"; }
 
 answers() { inside_net bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$0"' "$PORT" 2>/dev/null; }
@@ -100,7 +101,7 @@ serve_nfs() {
 	URL="nfs://127.0.0.1/box?version=$version&nfsport=$PORT&mountport=$((PORT + 1))"
 }
 
-nfs() { inside_net "$HELPERS/nfs_client" "$URL" "$@"; }
+nfs() { inside_net "${CLIENT[@]}" "$HELPERS/nfs_client" "$URL" "$@"; }
 nfs4() { inside_net "$HELPERS/nfs4_compound" "$PORT" "$@"; }
 
 # at PATH: the words for nfs4 that go there.
@@ -138,4 +139,40 @@ serve_9p() {
 	serve_at_free_port start_diod
 }
 
-p9() { "$HELPERS/p9_client" "$PORT" /box "$@"; }
+p9() { "${CLIENT[@]}" "$HELPERS/p9_client" "$PORT" /box "$@"; }
+
+# The rest is for tests that are the same over every protocol.
+
+# export_setup nfs4|nfs3|9p [CMD...]: a sandbox, mounted by CMD, and a server over it; what is missing is told
+# first.
+export_setup() {
+	PROTOCOL=$1
+	shift
+	make_dirs
+	case $PROTOCOL in
+	nfs3) need ip nsenter unshare && find_server rpcbind "$SERVERS/sbin" /sbin /usr/sbin ;;&
+	nfs*) find_server ganesha.nfsd "$SERVERS/usr/bin" /usr/bin ;;
+	9p) find_server diod "$SERVERS/usr/sbin" /usr/sbin ;;
+	esac
+	[[ $BATS_TEST_DESCRIPTION != *screenshot* ]] || setup_browser
+	mounted || "${@:-mount_sandbox}"
+	serve
+}
+
+# Starts the server, for the first time or again.
+serve() {
+	case $PROTOCOL in
+	nfs3) serve_nfs 3 ;;
+	nfs4) serve_nfs 4 ;;
+	9p) serve_9p ;;
+	esac
+}
+
+# remote VERB ARG...: a client; the verbs are those of nfs_client.c and p9_client.c.
+remote() {
+	if [[ $PROTOCOL == 9p ]]; then
+		p9 "$@"
+	else
+		nfs "$@"
+	fi
+}

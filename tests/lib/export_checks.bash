@@ -1,5 +1,4 @@
-# What has to work over every protocol. The files that load this say what `remote VERB ARG...` is, a
-# client of the server over the sandbox at $D (the verbs are those of nfs_client.c and p9_client.c).
+# What has to work over every protocol: `remote` is a client of the server over the sandbox at $D.
 
 remote_is() { [[ $(remote cat "$1") == "$2" ]]; }
 remote_last() { [[ $(remote readlink "$1/last") == "$2" ]]; }

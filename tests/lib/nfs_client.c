@@ -20,15 +20,15 @@
 static struct nfs_context *nfs;
 static char chunk[CHUNK];
 
-/* For a refused write in version 3 libnfs gives the status as a byte of text. Those of a file system
- * are numbered as errno (RFC 1813, 2.6). */
+/* For what is refused in version 3 libnfs gives the status as a byte of text. Those of a file system
+ * are numbered as errno, but for some (RFC 1813, 2.6). */
 static int failed(int r)
 {
 	const char *words = nfs_get_error(nfs);
 	const char *quote = strchr(words, '"');
 
-	if (r == -EFAULT && quote && quote[1] > 0 && quote[1] < 32)
-		r = -(int)quote[1];
+	if (r == -EFAULT && quote && quote[2] == '"')
+		r = quote[1] == 70 ? -ESTALE : -(int)quote[1];
 	printf("%s: %s\n", r == -EIO || !strerrorname_np(-r) ? "ERROR" : strerrorname_np(-r),
 		words);
 	return 1;
@@ -53,14 +53,26 @@ static int do_ls(char **args)
 	return 0;
 }
 
-static int do_cat(char **args)
+/* Says so, and goes on when somebody opens the FIFO. */
+static void wait_at(const char *fifo)
+{
+	printf("open\n");
+	fflush(stdout);
+	if (open(fifo, O_RDONLY | O_CLOEXEC) < 0)
+		exit(2);
+}
+
+/* fifo: what to wait at before reading; NULL: nothing. */
+static int show(const char *path, const char *fifo)
 {
 	struct nfsfh *fh;
 	uint64_t off = 0;
-	int r = nfs_open(nfs, args[0], O_RDONLY, &fh);
+	int r = nfs_open(nfs, path, O_RDONLY, &fh);
 
 	if (r < 0)
 		return failed(r);
+	if (fifo)
+		wait_at(fifo);
 	while ((r = nfs_pread(nfs, fh, off, sizeof(chunk), chunk)) > 0) {
 		fwrite(chunk, 1, (size_t)r, stdout);
 		fflush(stdout);
@@ -70,15 +82,25 @@ static int do_cat(char **args)
 	return answer(r);
 }
 
+static int do_cat(char **args)
+{
+	return show(args[0], NULL);
+}
+
+/* PATH FIFO: as cat, and waits between opening and reading. */
+static int do_later(char **args)
+{
+	return show(args[0], args[1]);
+}
+
 static int copy_input(struct nfsfh *fh, uint64_t off)
 {
 	size_t n;
 	int r = 0;
 
-	while (r >= 0 && (n = fread(chunk, 1, WRITE_CHUNK, stdin)) > 0) {
-		r = nfs_pwrite(nfs, fh, off, n, chunk);
-		off += n;
-	}
+	while (r >= 0 && (n = fread(chunk, 1, WRITE_CHUNK, stdin)) > 0)
+		for (size_t at = 0; r >= 0 && at < n; at += (size_t)r, off += (uint64_t)r)
+			r = nfs_pwrite(nfs, fh, off, n - at, chunk + at);
 	return r < 0 ? r : 0;
 }
 
@@ -207,6 +229,7 @@ struct verb {
 static const struct verb verbs[] = {
 	{"ls", 1, do_ls},
 	{"cat", 1, do_cat},
+	{"later", 2, do_later},
 	{"write", 1, do_write},
 	{"write_at", 2, do_write_at},
 	{"ask", 1, do_ask},

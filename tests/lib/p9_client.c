@@ -135,32 +135,56 @@ static int clunk(uint32_t fid)
 	return call();
 }
 
-/* newfid becomes what path leads to, below the export's root; only its directory if parent is set,
- * which then is the last name. */
-static int walk(uint32_t newfid, const char *path, const char **parent)
+/* How many of the names, at most NAMES_MAX, led on, or -errno. */
+static int walk_part(uint32_t fid, uint32_t newfid, char **names, unsigned count)
 {
-	static char text[4096];
-	char *names[NAMES_MAX], *rest = text, *name;
-	unsigned count = 0;
 	int r;
 
-	snprintf(text, sizeof(text), "%s", path);
-	while ((name = strsep(&rest, "/")))
-		if (*name && count < NAMES_MAX)
-			names[count++] = name;
-	if (parent)
-		*parent = count ? path + (names[--count] - text) : "";
-	begin(TWALK, ROOT);
+	begin(TWALK, fid);
 	put(newfid, 4);
 	put(count, 2);
 	for (unsigned i = 0; i < count; i++)
 		put_text(names[i]);
 	r = call();
-	if (r == 0 && get(2) < count) {
-		/* Which part is missing, only walking there tells. */
-		return -ENOENT;
-	}
-	return r;
+	return r < 0 ? r : (int)get(2);
+}
+
+/* As far as it goes, and then only what stands in the way tells why. */
+static int walk_names(uint32_t fid, uint32_t newfid, char **names, unsigned count)
+{
+	int done = walk_part(fid, newfid, names, count);
+
+	if (done < 0 || done == (int)count)
+		return done;
+	done = walk_part(fid, newfid, names, (unsigned)done);
+	if (done >= 0)
+		done = walk_part(newfid, newfid, names + done, 1);
+	return done < 0 ? done : -ENOENT;
+}
+
+/* newfid becomes what path leads to, below the export's root; only its directory if parent is set,
+ * which then is the last name. */
+static int walk(uint32_t newfid, const char *path, const char **parent)
+{
+	static char text[65536];
+	static char *names[sizeof(text) / 2];
+	char *rest = text, *name;
+	unsigned count = 0, done = 0;
+	int r;
+
+	snprintf(text, sizeof(text), "%s", path);
+	while ((name = strsep(&rest, "/")))
+		if (*name)
+			names[count++] = name;
+	if (parent)
+		*parent = count ? path + (names[--count] - text) : "";
+	do {
+		unsigned part = count - done < NAMES_MAX ? count - done : NAMES_MAX;
+
+		r = walk_names(done ? newfid : ROOT, newfid, names + done, part);
+		done += part;
+	} while (r >= 0 && done < count);
+	return r < 0 ? r : 0;
 }
 
 static int lopen(uint32_t fid, int flags)
@@ -177,12 +201,24 @@ static int open_path(const char *path, int flags)
 	return r < 0 ? r : lopen(FILE_FID, flags);
 }
 
-static int do_cat(char **args)
+/* Says so, and goes on when somebody opens the FIFO. */
+static void wait_at(const char *fifo)
+{
+	printf("open\n");
+	fflush(stdout);
+	if (open(fifo, O_RDONLY | O_CLOEXEC) < 0)
+		die(fifo);
+}
+
+/* fifo: what to wait at before reading; NULL: nothing. */
+static int show(const char *path, const char *fifo)
 {
 	uint64_t off = 0;
 	size_t n;
-	int r = open_path(args[0], O_RDONLY);
+	int r = open_path(path, O_RDONLY);
 
+	if (r == 0 && fifo)
+		wait_at(fifo);
 	while (r == 0) {
 		begin(TREAD, FILE_FID);
 		put(off, 8);
@@ -198,14 +234,39 @@ static int do_cat(char **args)
 	return r;
 }
 
+static int do_cat(char **args)
+{
+	return show(args[0], NULL);
+}
+
+/* PATH FIFO: as cat, and waits between opening and reading. */
+static int do_later(char **args)
+{
+	return show(args[0], args[1]);
+}
+
+/* The server may take a part. */
 static int write_chunk(uint64_t off, const char *data, size_t size)
 {
-	begin(TWRITE, FILE_FID);
-	put(off, 8);
-	put(size, 4);
-	memcpy(msg + len, data, size);
-	len += size;
-	return call();
+	int r = 0;
+
+	while (r == 0 && size) {
+		size_t taken;
+
+		begin(TWRITE, FILE_FID);
+		put(off, 8);
+		put(size, 4);
+		memcpy(msg + len, data, size);
+		len += size;
+		r = call();
+		taken = r == 0 ? get(4) : 0;
+		if (r == 0 && (!taken || taken > size))
+			die("a write took nothing, or more than there was");
+		off += taken;
+		data += taken;
+		size -= taken;
+	}
+	return r;
 }
 
 static int copy_input(uint64_t off)
@@ -460,6 +521,7 @@ struct verb {
 static const struct verb verbs[] = {
 	{"ls", 1, do_ls},
 	{"cat", 1, do_cat},
+	{"later", 2, do_later},
 	{"write", 1, do_write},
 	{"write_at", 2, do_write_at},
 	{"vanish", 1, do_vanish},
