@@ -372,8 +372,7 @@ static const struct fuse_operations operations = {
 int main(int argc, char **argv)
 {
 	char foreground[] = "-f";
-	/* The teardown of tests unmounts in the order of types: this after fuse.sandpit. */
-	char options[] = "-oallow_other,default_permissions,subtype=test_faulty,fsname=faulty,"
+	char options[] = "-oallow_other,default_permissions,fsname=faulty,"
 			 "max_threads=500,max_idle_threads=500";
 	char *args[] = {argv[0], foreground, options, argc == 4 ? argv[2] : NULL, NULL};
 

@@ -178,9 +178,11 @@ strays() {
 }
 no_strays() { [[ -z $(strays) ]]; }
 
-# Type and mount point of each mount below DIR; in order, sandboxes come before what they lie on.
+# Type and mount point of each mount below DIR: sandboxes come before what they lie on.
 mounts_below() {
-	awk -v t="$1/" 'index($5, t) == 1 { for (i = 7; $i != "-"; i++) ; print $(i + 1), $5 }' /proc/self/mountinfo
+	awk -v t="$1/" 'index($5, t) == 1 {
+		for (i = 7; $i != "-"; i++) ; print $(i + 1) != "fuse.sandpit", $(i + 1), $5 }' /proc/self/mountinfo |
+		sort -k1,1n -k3r | cut -d' ' -f2-
 }
 
 teardown() {
@@ -203,7 +205,7 @@ teardown() {
 			failed=1
 			fusermount3 -u -z "$mount_point" 2>/dev/null || umount -l "$mount_point" || true
 		fi
-	done < <(mounts_below "$T" | sort)
+	done < <(mounts_below "$T")
 	WAIT_SECONDS=5 wait_for no_strays || {
 		strays >&2
 		failed=1
