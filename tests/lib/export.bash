@@ -126,12 +126,13 @@ nfs4_at() {
 # nfs_handle PATH
 nfs_handle() { nfs4_at "$1" getfh | sed -n 's/^getfh NFS4_OK //p'; }
 
-start_diod() {
-	local command
+diod_command() {
+	block 2 | sed "s|127.0.0.1:564|127.0.0.1:$PORT|
+		s|/usr/sbin/diod|--ro-bind-try $SERVERS $SERVERS $PROGRAM|" | tr '\n\t' '  '
+}
 
-	command=$(block 2 | sed "s|127.0.0.1:564|127.0.0.1:$PORT|
-		s|/usr/sbin/diod|--ro-bind-try $SERVERS $SERVERS $PROGRAM|" | tr '\n\t' '  ')
-	start env LD_LIBRARY_PATH="$(server_libraries)" sh -c "exec $command" >>"$T/diod.log" 2>&1
+start_diod() {
+	start env LD_LIBRARY_PATH="$(server_libraries)" sh -c "exec $(diod_command)" >>"$T/diod.log" 2>&1
 }
 
 serve_9p() {
