@@ -38,6 +38,15 @@ lives() {
 			refused "$where" remove "$name"
 		done
 	done
+	# A NUL ends a name for the server; what is left of it is still no way out.
+	for where in '' files files/work out ctl; do
+		refused "$where" lookup '^' getfh
+		refused "$where" lookup '..^' getfh
+		refused "$where" create dir '..^'
+		refused "$where" remove '.^'
+	done
+	status_at files/work create dir 'a^b' >/dev/null || true
+	match "$(ls -A "$D/files/work")" '^a?$'
 	eq "$(status_at files/work lookup "$(printf 'x%.0s' {1..256})")" NFS4ERR_NAMETOOLONG
 	match "$(status_at files/work create dir $'x\xff\xfe')" '^NFS4(_OK|ERR_INVAL|ERR_BADCHAR)$'
 	lives

@@ -31,9 +31,14 @@ static void die(const char *what)
 	exit(2);
 }
 
+/* A ^ is sent as NUL. */
 static component4 text_of(char *text)
 {
-	return (component4){.utf8string_len = (u_int)strlen(text), .utf8string_val = text};
+	component4 name = {.utf8string_len = (u_int)strlen(text), .utf8string_val = text};
+
+	while ((text = strchr(text, '^')))
+		*text++ = '\0';
+	return name;
 }
 
 static nfs_fh4 handle_of(const char *hex)

@@ -59,12 +59,12 @@ static void put(uint64_t value, int bytes)
 		msg[len++] = (unsigned char)(value >> (8 * i));
 }
 
-/* A % is sent as a slash, to make a name that no name can be. */
+/* A % is sent as a slash and a ^ as NUL, to make a name that no name can be. */
 static void put_text(const char *text)
 {
 	put(strlen(text), 2);
 	for (; *text; text++)
-		msg[len++] = (unsigned char)(*text == '%' ? '/' : *text);
+		msg[len++] = (unsigned char)(*text == '%' ? '/' : *text == '^' ? '\0' : *text);
 }
 
 static uint64_t get(int bytes)
