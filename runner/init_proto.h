@@ -32,6 +32,8 @@ struct init_setup {
 /* The control group counts threads, and init has two beside its first: they are not the
  * sandbox's. */
 #define INIT_EXTRA_THREADS 2
+/* They are numbered from 1 on; the filter keeps commands off these numbers. */
+#define INIT_LAST_THREAD (1 + INIT_EXTRA_THREADS)
 
 enum init_request_kind { INIT_SPAWN = 1, INIT_KILL, INIT_FORGET };
 

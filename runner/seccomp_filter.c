@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
+#include "runner/init_proto.h"
 #include "runner/sandbox.h"
 
 /* The ordinary work of programs. Several names a line; what a machine lacks is skipped. */
@@ -200,6 +201,12 @@ struct refused {
 	{                                                                                          \
 		"socket", EAFNOSUPPORT, 0, LOW, family, false                                      \
 	}
+#define REFUSED_TARGET(call, arg)                                                                  \
+	{call, EPERM, arg, LOW, 1, false}, {call, EPERM, arg, LOW, 2, false},                      \
+	{                                                                                          \
+		call, EPERM, arg, LOW, INIT_LAST_THREAD, false                                     \
+	}
+_Static_assert(INIT_LAST_THREAD == 3, "each of init's threads is a target");
 
 static const struct refused refused[] = {
 	/* Typing into a terminal that is shared with somebody else. */
@@ -222,17 +229,17 @@ static const struct refused refused[] = {
 	REFUSED_FAMILY(14),
 	REFUSED_FAMILY(15),
 	{"socket", EAFNOSUPPORT, 0, LOW, AF_NETLINK, true},
-	/* What would reach init, which is process and group 1: its user id keeps nobody off, as the
-	 * sandbox's root may take any. */
-	{"prlimit64", EPERM, 0, LOW, 1, false},
-	{"setpriority", EPERM, 1, LOW, 1, false},
+	/* What would reach init, whose threads have the numbers 1 to 3: its user id keeps nobody off,
+	 * as the sandbox's root may take any. */
+	REFUSED_TARGET("prlimit64", 0),
+	REFUSED_TARGET("setpriority", 1),
 	{"setpriority", EPERM, 0, LOW, PRIO_USER, false},
-	{"ioprio_set", EPERM, 1, LOW, 1, false},
+	REFUSED_TARGET("ioprio_set", 1),
 	{"ioprio_set", EPERM, 0, LOW, 3, false}, /* IOPRIO_WHO_USER */
-	{"sched_setaffinity", EPERM, 0, LOW, 1, false},
-	{"sched_setattr", EPERM, 0, LOW, 1, false},
-	{"sched_setparam", EPERM, 0, LOW, 1, false},
-	{"sched_setscheduler", EPERM, 0, LOW, 1, false},
+	REFUSED_TARGET("sched_setaffinity", 0),
+	REFUSED_TARGET("sched_setattr", 0),
+	REFUSED_TARGET("sched_setparam", 0),
+	REFUSED_TARGET("sched_setscheduler", 0),
 };
 
 /* An id in any of a call's arguments. */

@@ -17,7 +17,7 @@ struct spawn {
 	pid_t pid;
 	int tag_fd; /* owned; pins the cgroup namespace, so that its number is not given again */
 	ino_t tag; /* the namespace's number: what marks every process of this tree */
-	bool ended; /* the first process was reaped */
+	bool ended; /* the first process was reaped, or is dead and kept by one who traces it */
 	bool empty; /* nothing of the tree lives */
 	bool failed;
 	bool killing; /* SIGKILL to the tree is under way */
@@ -87,9 +87,19 @@ int nester_start(void);
 /* Runs call(arg) in that thread and returns what it gives. */
 int nester_call(int (*call)(void *arg), void *arg);
 
+/* shield.c */
+
+/* Makes init's own files in /proc read-only; the threads are there by then. */
+int shield_proc(const struct init *init);
+
+/* traced.c */
+
+/* Notes the end of a killed spawn's first process that nobody tells init of. */
+void traced_take_end(struct init *init, struct spawn *s);
+
 /* vigil.c */
 
-/* Starts the watching thread, which has the privileges and the filter that init has by then. */
+/* Starts the watching thread, which has the privileges that init has by then. */
 int vigil_start(struct init *init);
 /* While on, a new process that a command stops goes on nevertheless. */
 void vigil_set(const struct init *init, bool on);

@@ -235,14 +235,15 @@ static int read_filters(struct init *init)
 	return 0;
 }
 
-/* Of the calling thread, and of those that it starts. */
-static int install_filters(const struct init *init, int first, int end)
+/* Of the calling thread, and of those that it starts; with SECCOMP_FILTER_FLAG_TSYNC of all. */
+static int install_filters(const struct init *init, int first, int end, unsigned flags)
 {
 	if (unsafe_is("filter"))
 		return 0;
 	for (int i = first; i < end; i++) {
-		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &init->filters[i]) < 0)
-			return -errno;
+		long r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &init->filters[i]);
+		if (r)
+			return r < 0 ? -errno : -EBUSY;
 	}
 	return 0;
 }
@@ -298,12 +299,15 @@ static int harden(struct init *init)
 		return -errno;
 	err = scope_sockets(init);
 	if (err == 0)
-		err = install_filters(init, 0, INIT_OWN_FILTERS);
-	if (err == 0)
 		err = vigil_start(init);
 	if (err == 0)
 		err = nester_start();
-	return err < 0 ? err : install_filters(init, INIT_COMMANDS_FILTER, INIT_NESTING_FILTER);
+	/* What is mounted here the filters would refuse. */
+	if (err == 0)
+		err = shield_proc(init);
+	if (err == 0)
+		err = install_filters(init, 0, INIT_OWN_FILTERS, SECCOMP_FILTER_FLAG_TSYNC);
+	return err < 0 ? err : install_filters(init, INIT_COMMANDS_FILTER, INIT_NESTING_FILTER, 0);
 }
 
 static int prepare(struct init *init)

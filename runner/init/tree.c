@@ -199,7 +199,9 @@ static void kill_round(struct init *init, struct spawn *s)
 		if (!kill_few(init, s, &members))
 			members = kill_crowd(init, s);
 	}
-	s->killing = members > 0;
+	if (round && !s->ended)
+		traced_take_end(init, s);
+	s->killing = members > 0 || !s->ended;
 }
 
 static void start_kill(struct init *init, struct spawn *s)

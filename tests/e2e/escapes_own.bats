@@ -206,3 +206,37 @@ for i in range(1200):
 	refute inside 'grep -q fuse /proc/self/mountinfo'
 	unharmed
 }
+
+@test "X init's other threads and its files in /proc are out of reach as the first" {
+	expect "$(inside '/work/escape inside')" <<-'END'
+		prlimit_thread EPERM
+		nice_thread EPERM
+		affinity_thread EPERM
+		ioprio_thread EPERM
+		class_thread EPERM
+	END
+	for process in 1 2 3 1/task/1 1/task/2 1/task/3 2/task/1 self/../1 self/root/proc/2; do
+		eq "$(attack writable "/proc/$process" 2>/dev/null)" "writable 0" "$process"
+	done
+	refute inside 'echo 1000 2>/dev/null >/proc/1/oom_score_adj'
+	eq "$(inside 'cat /proc/1/oom_score_adj /proc/1/comm')" "$(inside 'cat /proc/self/oom_score_adj')"$'\nsandpit-init'
+	inside 'echo next'
+	unharmed
+}
+
+@test "Y one that traces all others and never lets them end" {
+	start_attack trace_all
+	tracer=$ID
+	json '{"cmd": "exec sleep 9999", "background": true}'
+	first=$ID
+	traced() { (($(grep -c ^traced "$D/out/$tracer/stdout") >= $1)); }
+	wait_for traced 1
+	echo KILL >"$D/out/$first/kill"
+	wait_for is_file "$D/out/$first/exit_code"
+	eq "$(cat "$D/out/$first/status") $(cat "$D/out/$first/exit_code")" "killed 137"
+	json '{"cmd": "(setsid sleep 9999 &); exec sleep 9999", "timeout": 1}'
+	eq "$(result .status "$ID")" timeout
+	end_run "$tracer"
+	inside 'echo next'
+	unharmed
+}

@@ -15,6 +15,7 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -164,6 +165,46 @@ static void watches(char **arg)
 		count++;
 	say("watches", count);
 	stay();
+}
+
+/* Traces every process that it meets and never asks how one ended: what is traced tells its end to
+ * the tracer first. */
+static void trace_all(char **arg)
+{
+	(void)arg;
+	puts("started");
+	fflush(stdout);
+	for (;;) {
+		DIR *dir = opendir("/proc");
+
+		for (struct dirent *e; dir && (e = readdir(dir));) {
+			int pid = atoi(e->d_name);
+
+			if (pid > 2 && pid != getpid() && ptrace(PTRACE_SEIZE, pid, 0, 0) == 0)
+				say("traced", pid);
+		}
+		if (dir)
+			closedir(dir);
+		usleep(1000);
+	}
+}
+
+/* Which files of a process in /proc take something. */
+static void writable(char **arg)
+{
+	DIR *dir = opendir(arg[0]);
+	long long count = 0;
+
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		int fd = openat(dirfd(dir), e->d_name, O_WRONLY | O_NONBLOCK);
+
+		if (fd < 0)
+			continue;
+		count++;
+		printf("%s\n", e->d_name);
+		close(fd);
+	}
+	say("writable", count);
 }
 
 /* What a socket tells of the process at its other end, and what can be done with that. */
@@ -396,7 +437,9 @@ static const struct attack attacks[] = {
 	{"stop_next", 0, stop_next},
 	{"storm", 0, storm},
 	{"swap", 2, swap},
+	{"trace_all", 0, trace_all},
 	{"watches", 0, watches},
+	{"writable", 1, writable},
 };
 
 int main(int argc, char **argv)

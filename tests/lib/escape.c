@@ -251,6 +251,75 @@ static long escape_prlimit_init(void)
 	return prlimit(1, RLIMIT_NOFILE, &limit, NULL);
 }
 
+/* Init's other threads have the limits and the priority that the first has, and are found by their own
+ * numbers. The first success, or the last failure. */
+static long on_threads(long (*attempt)(pid_t thread))
+{
+	long r = -1;
+
+	for (pid_t thread = 2; thread <= 3 && r < 0; thread++)
+		r = attempt(thread);
+	return r;
+}
+
+static long prlimit_one(pid_t thread)
+{
+	struct rlimit limit = {3, 3};
+
+	return prlimit(thread, RLIMIT_NOFILE, &limit, NULL);
+}
+
+static long escape_prlimit_thread(void)
+{
+	return on_threads(prlimit_one);
+}
+
+static long nice_one(pid_t thread)
+{
+	return setpriority(PRIO_PROCESS, (id_t)thread, 19);
+}
+
+static long escape_nice_thread(void)
+{
+	return on_threads(nice_one);
+}
+
+static long bind_one(pid_t thread)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	return sched_setaffinity(thread, sizeof(set), &set);
+}
+
+static long escape_affinity_thread(void)
+{
+	return on_threads(bind_one);
+}
+
+static long ioprio_one(pid_t thread)
+{
+	return syscall(SYS_ioprio_set, 1, thread, 3 << 13);
+}
+
+static long escape_ioprio_thread(void)
+{
+	return on_threads(ioprio_one);
+}
+
+static long idle_one(pid_t thread)
+{
+	struct sched_param param = {0};
+
+	return sched_setscheduler(thread, SCHED_IDLE, &param);
+}
+
+static long escape_class_thread(void)
+{
+	return on_threads(idle_one);
+}
+
 static long escape_fifo_class(void)
 {
 	struct sched_param param = {.sched_priority = 99};
@@ -457,6 +526,11 @@ static const struct escape escapes[] = {
 	ESCAPE(pidfd_getfd),
 	ESCAPE(vm_readv_init),
 	ESCAPE(prlimit_init),
+	ESCAPE(prlimit_thread),
+	ESCAPE(nice_thread),
+	ESCAPE(affinity_thread),
+	ESCAPE(ioprio_thread),
+	ESCAPE(class_thread),
 	ESCAPE(kcmp),
 	ESCAPE(mbind),
 	ESCAPE(move_pages),
