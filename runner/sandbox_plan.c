@@ -80,8 +80,8 @@ static void add_drivers(struct sandbox_plan *plan)
 	plan->layers[plan->layers_len - 1].plain = true;
 }
 
-/* Nothing could run in it, and it is likely not the directory that was meant. */
-static int check_rootfs(const char *rootfs, struct fail *f)
+/* Nothing could run in an empty one, and it is likely not the directory that was meant. */
+static int check_content(const char *rootfs, struct fail *f)
 {
 	struct dirent *d;
 	bool is_empty = true;
@@ -100,17 +100,58 @@ static int check_rootfs(const char *rootfs, struct fail *f)
 		       : 0;
 }
 
+/* Whether a directory is another or lies below it. */
+static bool is_within(int dir_fd, const struct stat *other)
+{
+	auto_close int fd = openat(dir_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st, above;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return false;
+	for (;;) {
+		if (st.st_dev == other->st_dev && st.st_ino == other->st_ino)
+			return true;
+		int next = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (next < 0)
+			return false;
+		close(fd);
+		fd = next;
+		if (fstat(fd, &above) < 0 ||
+			(above.st_dev == st.st_dev && above.st_ino == st.st_ino))
+			return false;
+		st = above;
+	}
+}
+
+static int check_rootfs(const struct sandbox_plan *plan, struct fail *f)
+{
+	const char *rootfs = plan->config->rootfs;
+	struct stat st, root;
+
+	if (stat(rootfs, &st) < 0 || stat("/", &root) < 0)
+		return fail_errno(f, -errno, "rootfs %s", rootfs);
+	if (!S_ISDIR(st.st_mode))
+		return fail_set(f, -ENOTDIR, "rootfs %s is no directory", rootfs);
+	if (st.st_dev == root.st_dev && st.st_ino == root.st_ino)
+		return fail_set(f, -EINVAL,
+			"rootfs %s is this machine's own root: give the tree of another system, or "
+			"leave rootfs away, then the sandbox has this one's programs",
+			rootfs);
+	if (is_within(plan->config->state_fd, &st))
+		return fail_set(f, -EINVAL,
+			"rootfs %s holds the state directory %s, which cannot be a layer over it: set "
+			"state= to a place elsewhere",
+			rootfs, plan->config->state_path);
+	return check_content(rootfs, f);
+}
+
 static int choose_layers(struct sandbox_plan *plan, struct fail *f)
 {
 	const char *rootfs = plan->config->rootfs;
 	struct stat st;
 
 	if (rootfs) {
-		if (stat(rootfs, &st) < 0)
-			return fail_errno(f, -errno, "rootfs %s", rootfs);
-		if (!S_ISDIR(st.st_mode))
-			return fail_set(f, -ENOTDIR, "rootfs %s is no directory", rootfs);
-		int err = check_rootfs(rootfs, f);
+		int err = check_rootfs(plan, f);
 		if (err < 0)
 			return err;
 		add_layer(plan, rootfs, "", "root");

@@ -91,6 +91,13 @@ need_root() { as_root || skip "only root can make such a machine"; }
 	run mount_sandbox -o rootfs="$T/nosuch"
 	refute test "$status" = 0
 	match "$output" 'rootfs .*/nosuch: No such file'
+	run mount_sandbox -o rootfs=/
+	refute test "$status" = 0
+	match "$output" "rootfs / is this machine's own root: .*leave rootfs away"
+	mkdir -p around/bin
+	run mount_sandbox -o rootfs="$T/around",state="$T/around/state"
+	refute test "$status" = 0
+	match "$output" 'rootfs .*/around holds the state directory .*state='
 	refute mounted
 }
 
