@@ -26,7 +26,8 @@ check_function check_passthrough, check_network, check_python, check_node, check
  * errno. */
 int check_in_child(int (*work)(void));
 
-/* Puts the calling process into a user and a mount namespace of its own. 0 or -errno. */
+/* Makes the calling process root of a user and a mount namespace of its own, who may mount. 0 or
+ * -errno. */
 int check_enter_user_namespace(void);
 
 /* Whether a program is in PATH. */

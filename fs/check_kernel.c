@@ -73,7 +73,8 @@ enum check_result check_user_namespaces(struct buf *why)
 			"no user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0");
 	else
 		buf_printf(why,
-			"no user namespaces: %s (in a container: --security-opt seccomp=unconfined)",
+			"no user namespaces in which to mount: %s (in a container: --security-opt "
+			"seccomp=unconfined)",
 			strerror(-r));
 	return CHECK_MISSING;
 }

@@ -33,11 +33,6 @@ int check_in_child(int (*work)(void))
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
 }
 
-int check_enter_user_namespace(void)
-{
-	return unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ? -errno : 0;
-}
-
 /* Where the trial overlay's layers lie; for the child. */
 static char trial[4096];
 
@@ -50,12 +45,12 @@ static int write_file(const char *path, const char *text)
 	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
 }
 
-static int become_root_inside(void)
+int check_enter_user_namespace(void)
 {
 	char map[64];
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
-	int r = check_enter_user_namespace();
+	int r = unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ? -errno : 0;
 
 	if (r < 0)
 		return r;
@@ -64,7 +59,12 @@ static int become_root_inside(void)
 	if (r == 0)
 		r = write_file("/proc/self/setgroups", "deny");
 	snprintf(map, sizeof(map), "0 %u 1", gid);
-	return r < 0 ? r : write_file("/proc/self/gid_map", map);
+	if (r == 0)
+		r = write_file("/proc/self/gid_map", map);
+	/* Where AppArmor leaves a namespace without capabilities, this fails. */
+	if (r == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		r = -errno;
+	return r;
 }
 
 /* As a sandbox does it: the system's /usr below, a layer beside the state directories above. */
@@ -72,7 +72,7 @@ static int mount_overlay(void)
 {
 	bool is_root = geteuid() == 0;
 	char options[3 * sizeof(trial)], at[sizeof(trial) + 8];
-	int r = is_root ? (unshare(CLONE_NEWNS) < 0 ? -errno : 0) : become_root_inside();
+	int r = is_root ? (unshare(CLONE_NEWNS) < 0 ? -errno : 0) : check_enter_user_namespace();
 
 	if (r < 0)
 		return r;
@@ -93,18 +93,20 @@ static int mount_proc_alone(void)
 /* A new /proc needs process ids of its own. */
 static int mount_proc(void)
 {
-	int r = become_root_inside();
+	int r = check_enter_user_namespace();
 
-	if (r == 0 && (unshare(CLONE_NEWPID) < 0 ||
-			      mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0))
+	if (r == 0 && unshare(CLONE_NEWPID) < 0)
 		r = -errno;
 	return r < 0 ? r : check_in_child(mount_proc_alone);
 }
 
 enum check_result check_proc(struct buf *why)
 {
-	int r = check_in_child(mount_proc);
+	int r = check_in_child(check_enter_user_namespace);
 
+	if (r < 0)
+		return buf_add_str(why, "cannot be tried without user namespaces"), CHECK_MISSING;
+	r = check_in_child(mount_proc);
 	if (r == 0)
 		return buf_add_str(why, "can be mounted"), CHECK_OK;
 	if (r == -EPERM)

@@ -33,23 +33,22 @@ static bool sysctl_is(const char *path, char value)
 	return fd >= 0 && read(fd, &c, 1) == 1 && c == value;
 }
 
-/* Why a user namespace is refused, and what the machine's owner can do. */
-static int explain_no_namespace(struct fail *f, int err)
+int sandbox_explain_namespaces(struct fail *f, int err, bool is_root)
 {
-	if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", '0') && geteuid())
+	if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", '0') && !is_root)
 		return fail_set(f, err,
 			"user namespaces are switched off for users: sysctl "
 			"kernel.unprivileged_userns_clone=1");
 	if (sysctl_is("/proc/sys/user/max_user_namespaces", '0'))
 		return fail_set(f, err,
 			"user namespaces are switched off: sysctl user.max_user_namespaces=10000");
-	if (sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1') && geteuid())
+	if (sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1') && !is_root)
 		return fail_set(f, err,
 			"user namespaces are restricted by AppArmor: sysctl "
 			"kernel.apparmor_restrict_unprivileged_userns=0");
 	return fail_errno(f, err,
-		"making namespaces (in a container: its seccomp profile must allow clone and "
-		"unshare, docker's --security-opt seccomp=unconfined)");
+		"making namespaces (in a container: its seccomp profile must allow clone, unshare and "
+		"mount, docker's --security-opt seccomp=unconfined)");
 }
 
 /* What the kernel counts for the mounting user outside as well: a new user namespace remembers the
@@ -89,7 +88,7 @@ static int clone_child(struct sandbox *s, struct sandbox_plan *plan, struct fail
 	if (pid)
 		restore_limits(before);
 	if (pid < 0)
-		return explain_no_namespace(f, -errno);
+		return sandbox_explain_namespaces(f, -errno, plan->ids.root);
 	if (pid == 0)
 		sandbox_child_main(plan);
 	s->pid = pid;

@@ -71,9 +71,9 @@ static int take_mounts(struct sandbox_plan *plan, struct fail *f)
 	if (err < 0)
 		return fail_errno(f, err, "entering the control group");
 	if (unshare(CLONE_NEWNS | CLONE_NEWCGROUP) < 0)
-		return fail_errno(f, -errno, "making a mount namespace");
+		return sandbox_explain_namespaces(f, -errno, plan->ids.root);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return fail_errno(f, -errno, "making the mounts private");
+		return sandbox_explain_namespaces(f, -errno, plan->ids.root);
 	return 0;
 }
 

@@ -121,6 +121,9 @@ int sandbox_plan_map_layers(struct sandbox_plan *plan, int user_ns_fd, struct fa
 void sandbox_skeleton_choose(struct sandbox_skeleton *k, struct sandbox_plan *plan);
 void sandbox_skeleton_clear(struct sandbox_skeleton *k);
 
+/* sandbox.c: why namespaces are refused, and what the machine's owner can do. */
+int sandbox_explain_namespaces(struct fail *f, int err, bool is_root);
+
 /* sandbox_child.c: all that happens in the cloned child; never returns. */
 _Noreturn void sandbox_child_main(struct sandbox_plan *plan);
 

@@ -28,6 +28,51 @@ need_root() { as_root || skip "only root can make such a machine"; }
 	match "$output" 'cannot be mounted'
 }
 
+# What a kernel does that has user namespaces for some only: python3 deny.py caps|all CMD... With caps
+# they can be made and give no capability, as AppArmor does it.
+deny_script() {
+	cat >deny.py <<-'END'
+		import ctypes, os, struct, sys
+		EPERM, ALLOW, USER, MOUNTS = 0x00050001, 0x7fff0000, 0x10000000, 0x00020000
+		LOAD, JEQ, JSET, RET = 0x20, 0x15, 0x45, 0x06
+		user = EPERM if sys.argv[1] == "all" else ALLOW
+		program = [(LOAD, 0, 0, 0), (JEQ, 0, 1, 165), (RET, 0, 0, EPERM),  # mount
+		    (JEQ, 1, 0, 272), (JEQ, 0, 5, 56),  # unshare, clone
+		    (LOAD, 0, 0, 16), (JSET, 0, 1, USER), (RET, 0, 0, user),
+		    (JSET, 0, 1, MOUNTS), (RET, 0, 0, EPERM), (RET, 0, 0, ALLOW)]
+		code = b"".join(struct.pack("HBBI", *i) for i in program)
+		held = ctypes.create_string_buffer(code)
+		filters = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program), ctypes.addressof(held)))
+		libc = ctypes.CDLL(None)
+		assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, filters) == 0
+		os.execv(sys.argv[2], sys.argv[2:])
+	END
+}
+
+@test "user namespaces that a setting closes to users, or AppArmor leaves without capabilities" {
+	need_root
+	need python3
+	deny_script
+	chmod 755 deny.py
+	chown -R 65534:65534 "$T"
+	while read -r name value what; do
+		hide="mount -t tmpfs tmpfs /proc/sys/kernel; echo $value >/proc/sys/kernel/$name
+			exec setpriv --reuid 65534 --regid 65534 --clear-groups python3 $T/deny.py $what"
+		refused "$hide \"\$1\" mount -o net=none \"\$2\"" "user namespaces.*sysctl kernel.$name=$((1 - value))"
+		run alone "$hide \"\$1\" check"
+		eq "$status" 1
+		match "$output" "user namespaces +missing +.*sysctl kernel.$name=$((1 - value))"
+		refute grep -qE 'masked|systempaths' <<<"$output"
+	done <<-'END'
+		apparmor_restrict_unprivileged_userns 1 caps
+		apparmor_restrict_unprivileged_userns 1 all
+		unprivileged_userns_clone 0 all
+	END
+	# Neither: a container, perhaps.
+	run setpriv --reuid 65534 --regid 65534 --clear-groups python3 "$T/deny.py" caps "$SANDPIT" mount -o net=none "$D" 3>&-
+	match "$output" 'namespace.*in a container.*seccomp'
+}
+
 @test "no slirp4netns and no pasta" {
 	need_root
 	hide='for f in /usr/bin/pasta /usr/bin/slirp4netns; do [ ! -e $f ] || mount --bind /dev/null $f; done'
