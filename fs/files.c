@@ -19,7 +19,7 @@ static const char *const mount_names[] = {"usr", "opt", "var/lib/dpkg"};
 
 bool files_is_reserved(uint64_t parent, const char *name)
 {
-	if (parent != FILES_ROOT)
+	if (parent != FILES_ROOT || unsafe_is("reserved"))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(reserved_names); i++)
 		if (!strcmp(name, reserved_names[i]))

@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/scope.h"
+#include "common/unsafe.h"
 
 /* Somebody in the sandbox may hold a lease. One who means well gives it up in this time; one who
  * does not must not hold up the daemon. */
@@ -22,7 +23,7 @@ static int backing_flags(int flags)
 {
 	const int kept = O_ACCMODE | O_TRUNC | O_SYNC | O_DSYNC | O_NOATIME;
 
-	return (flags & kept) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	return (flags & kept) | (unsafe_is("nonblock") ? 0 : O_NONBLOCK) | O_NOCTTY | O_CLOEXEC;
 }
 
 static int open_retrying(int dir_fd, const char *name, int flags, mode_t mode)

@@ -77,7 +77,8 @@ static int add_args(struct mount *m, struct fuse_args *args)
 {
 	struct buf options auto_buf = {0};
 
-	buf_add_str(&options, "subtype=sandpit,nosuid,nodev,fsname=");
+	buf_add_str(&options, unsafe_is("nosuid") ? "subtype=sandpit,suid,dev,fsname="
+						  : "subtype=sandpit,nosuid,nodev,fsname=");
 	for (const char *c = m->name; *c; c++) {
 		if (*c == ',' || *c == '\\')
 			buf_add_char(&options, '\\');

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/scope.h"
@@ -151,9 +152,20 @@ static int place_fds(struct sandbox_plan *plan)
 	if (dup2(link_fd, INIT_LINK_FD) < 0 || dup2(setup_fd, INIT_SETUP_FD) < 0 ||
 		dup2(fence_fd, INIT_FENCE_FD) < 0)
 		return -errno;
-	if (syscall(SYS_close_range, INIT_FENCE_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+	if (!unsafe_is("descriptors") &&
+		syscall(SYS_close_range, INIT_FENCE_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;
 	return image_fd;
+}
+
+/* A process 1 that is the daemon's clone, and init beside it. */
+static void stay_as_first(void)
+{
+	if (fork() == 0)
+		return;
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
+	_exit(0);
 }
 
 static int become_init(struct sandbox_plan *plan, struct fail *f)
@@ -165,6 +177,8 @@ static int become_init(struct sandbox_plan *plan, struct fail *f)
 
 	if (image_fd < 0)
 		return fail_errno(f, image_fd, "preparing init's descriptors");
+	if (unsafe_is("fresh"))
+		stay_as_first();
 	syscall(SYS_execveat, image_fd, "", argv, env, AT_EMPTY_PATH);
 	return fail_errno(f, -errno, "executing init");
 }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
+#include "common/unsafe.h"
 
 #define ARGS_MAX 24
 
@@ -76,6 +77,11 @@ bool sandbox_net_scopes_sockets(void)
 	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 6;
 }
 
+static bool shuts_loopback(const char *arg)
+{
+	return strcmp(arg, "--disable-host-loopback") == 0 || strcmp(arg, "--no-map-gw") == 0;
+}
+
 static _Noreturn void execute(const struct program *p, const struct sandbox *s)
 {
 	const char *argv[ARGS_MAX + 6] = {p->path};
@@ -84,7 +90,8 @@ static _Noreturn void execute(const struct program *p, const struct sandbox *s)
 	size_t len = 1;
 
 	for (size_t i = 0; i < ARRAY_LEN(p->args) && p->args[i]; i++)
-		argv[len++] = p->args[i];
+		if (!unsafe_is("loopback") || !shuts_loopback(p->args[i]))
+			argv[len++] = p->args[i];
 	for (size_t i = 0; i < 2 && p->root_args[i] && s->map.root; i++)
 		argv[len++] = p->root_args[i];
 	snprintf(pid, sizeof(pid), "%d", s->pid);

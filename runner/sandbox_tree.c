@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
+#include "common/unsafe.h"
 
 #define PLAIN_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define ASIDE_TRIES 1000
@@ -24,6 +25,9 @@ int sandbox_tree_openat2(int dir_fd, const char *path, int flags, uint64_t resol
 {
 	struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC), .resolve = resolve};
 	int fd;
+
+	if (unsafe_is("resolve"))
+		how = (struct open_how){.flags = how.flags & ~(uint64_t)O_NOFOLLOW};
 
 	/* EAGAIN: something was renamed meanwhile, and ".." could not be trusted. */
 	for (int i = 0; i < 16; i++) {
@@ -284,8 +288,10 @@ int sandbox_tree_mount(
 
 int sandbox_tree_clone(int root_fd, int *ret, struct fail *f)
 {
-	int fd = open_tree(
-		root_fd, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	int fd = unsafe_is("clone") ? fcntl(root_fd, F_DUPFD_CLOEXEC, 3)
+				    : open_tree(root_fd, "",
+					      AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE |
+						      OPEN_TREE_CLOEXEC);
 
 	if (fd < 0)
 		return fail_errno(f, -errno, "copying the tree's mounts for the daemon");

@@ -147,7 +147,8 @@ static int set_fds(struct exec_plan *plan)
 		if (syscall(SYS_dup3, high[i], i, 0) < 0)
 			return failed(plan, "preparing descriptors", NULL);
 	}
-	if (syscall(SYS_close_range, len, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+	if (!unsafe_is("descriptors") &&
+		syscall(SYS_close_range, len, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return failed(plan, "closing descriptors", NULL);
 	return 0;
 }

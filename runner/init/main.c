@@ -252,11 +252,15 @@ static int drop_caps(const struct init *init)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {0};
-	uint32_t uid = init->setup.uid;
+	uint32_t uid = unsafe_is("uid") ? 0 : init->setup.uid;
 	const uint64_t all = unsafe_is("caps") ? ~0ULL >> 23 : 0; /* up to the last there is */
+	/* Commands have what init has, and neither may trace whom it pleases. */
+	const bool even = unsafe_is("even");
+	const uint64_t own = even ? INIT_CAPS & ~(1ULL << CAP_SYS_PTRACE) : INIT_CAPS | all;
+	const uint64_t bound = even ? own : COMMAND_CAPS | all;
 
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++) {
-		if (!((COMMAND_CAPS | all) >> cap & 1) && prctl(PR_CAPBSET_DROP, cap) < 0)
+		if (!(bound >> cap & 1) && prctl(PR_CAPBSET_DROP, cap) < 0)
 			return -errno;
 	}
 	prctl(PR_SET_KEEPCAPS, 1);
@@ -266,7 +270,7 @@ static int drop_caps(const struct init *init)
 		return -errno;
 	prctl(PR_SET_KEEPCAPS, 0);
 	for (int i = 0; i < 2; i++)
-		data[i].effective = data[i].permitted = (uint32_t)((INIT_CAPS | all) >> 32 * i);
+		data[i].effective = data[i].permitted = (uint32_t)(own >> 32 * i);
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
 }
 
@@ -294,8 +298,8 @@ static int harden(struct init *init)
 
 	if (err < 0)
 		return err;
-	if (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-		prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+	if (prctl(PR_SET_DUMPABLE, unsafe_is("dumpable") ? 1 : 0) < 0 ||
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -errno;
 	err = scope_sockets(init);
 	if (err == 0)

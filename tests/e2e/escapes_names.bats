@@ -149,6 +149,10 @@ leads_nowhere() {
 }
 
 @test "19-20 overlay attributes cannot be planted, and hide nothing after a restart" {
+	# No attribute leads to another directory, whoever planted it.
+	inside 'grep " overlay " /proc/self/mounts' >overlays
+	refute grep -qvE '[ ,]userxattr[ ,]' overlays
+	refute grep -qE 'redirect_dir=(on|follow)|metacopy=on' overlays
 	eq "$(attack attribute /usr trusted.overlay.redirect /root)" "attribute EPERM"
 	eq "$(attack attribute /usr/local trusted.overlay.opaque y)" "attribute EPERM"
 	request 'mkdir -p /usr/local/own; for a in redirect opaque metacopy origin; do

@@ -109,6 +109,8 @@ static void lease(char **arg)
 	signal(SIGIO, SIG_IGN);
 	say("lease", fcntl(fd, F_SETLEASE, F_WRLCK));
 	say("delegation", fcntl(fd, 1024 + 16, F_WRLCK));
+	if (arg[1])
+		stay();
 }
 
 /* Descriptors on their way through sockets, which the kernel counts for the whole user. */
