@@ -14,6 +14,10 @@
 
 #define CLOSED_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
+/* Pseudo terminals of one sandbox: the machine has some 3,000 for all of them. */
+#define TERMINALS_MAX "256"
+#define NO_LIMIT "1048576"
+
 /* Covered by the null device. */
 static const char *const masked_files[] = {"cmdline", "config.gz", "interrupts", "kallsyms",
 	"kcore", "key-users", "keys", "kmsg", "latency_stats", "sched_debug", "sysrq-trigger",
@@ -201,8 +205,9 @@ static int mount_pts_and_shm(int dev_fd, const struct sandbox_plan *plan, struct
 	if (memory)
 		snprintf(size, sizeof(size), "%" PRIu64, memory);
 	/* Group 5 is tty's, where it is mapped. */
-	const char *const pts[] = {"source", "devpts", "ptmxmode", "0666", "mode", "0620",
-		plan->ids.single ? NULL : "gid", "5", NULL};
+	const char *const pts[] = {"source", "devpts", "ptmxmode", "0666", "mode", "0620", "max",
+		unsafe_is("limits") ? NO_LIMIT : TERMINALS_MAX, plan->ids.single ? NULL : "gid",
+		"5", NULL};
 	const char *const shm[] = {"source", "shm", "mode", "1777", "size", size, NULL};
 	int err = mount_sub(dev_fd, "pts", "devpts", pts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, f);
 	return err < 0 ? err : mount_sub(dev_fd, "shm", "tmpfs", shm, CLOSED_ATTRS, f);

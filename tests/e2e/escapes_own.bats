@@ -227,10 +227,10 @@ for i in range(1200):
 @test "Y one that traces all others and never lets them end" {
 	start_attack trace_all
 	tracer=$ID
-	json '{"cmd": "exec sleep 9999", "background": true}'
+	json '{"cmd": "exec /work/attack inside threads 2", "background": true}'
 	first=$ID
 	traced() { (($(grep -c ^traced "$D/out/$tracer/stdout") >= $1)); }
-	wait_for traced 1
+	wait_for traced 3
 	echo KILL >"$D/out/$first/kill"
 	wait_for is_file "$D/out/$first/exit_code"
 	eq "$(cat "$D/out/$first/status") $(cat "$D/out/$first/exit_code")" "killed 137"
@@ -238,5 +238,15 @@ for i in range(1200):
 	eq "$(result .status "$ID")" timeout
 	end_run "$tracer"
 	inside 'echo next'
+	unharmed
+}
+
+@test "Z what the machine has once for all is not used up" {
+	expect "$(inside '/work/escape inside aio')" <<<'aio ENOSYS'
+	start_attack terminals
+	count=$(awk '/^terminals/ { print $2 }' "$D/out/$ID/stdout")
+	((count > 100 && count <= 256)) || fail "$count terminals"
+	python3 -c 'import os; os.openpty()'
+	end_run "$ID"
 	unharmed
 }

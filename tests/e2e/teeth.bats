@@ -166,6 +166,7 @@ assert all(libc.sigqueue(os.getpid(), 34, 0) == 0 for i in range(1000))" 2>/dev/
 @test "system calls: keyrings, mounts, handles and namespaces without filter and capabilities" {
 	without filter
 	calls <<-'END'
+		aio ok|EAGAIN
 		keyctl ok|ENOKEY|ENOSYS
 		add_key ok|ENOSYS
 		prlimit_init ok|EPERM
@@ -190,6 +191,7 @@ assert all(libc.sigqueue(os.getpid(), 34, 0) == 0 for i in range(1000))" 2>/dev/
 	refute inside 'echo "|/tmp/x" 2>/dev/null >/proc/sys/kernel/core_pattern'
 	with_all
 	calls <<-'END'
+		aio ENOSYS
 		keyctl EPERM|ENOSYS
 		add_key EPERM|ENOSYS
 		remount_root EPERM
@@ -402,8 +404,11 @@ assert all(libc.sigqueue(os.getpid(), 34, 0) == 0 for i in range(1000))" 2>/dev/
 	refute inside 'echo 12345 2>/dev/null >/proc/sys/kernel/msgmax'
 }
 
-@test "limits: the inotify instances of one id are all used" {
+@test "limits: the inotify instances of one id are all used, and the machine's pseudo terminals" {
 	without limits
+	start_attack terminals
+	(($(awk '/^terminals/ { print $2 }' "$D/out/$ID/stdout") > 256))
+	end_run "$ID"
 	start_attack watches
 	(($(awk '/^watches/ { print $2 }' "$D/out/$ID/stdout") > 64))
 	end_run "$ID"

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -169,7 +170,34 @@ static void watches(char **arg)
 	stay();
 }
 
-/* Traces every process that it meets and never asks how one ended: what is traced tells its end to
+/* Calls visit for every number that names an entry of a directory. */
+static void each_number(const char *path, void (*visit)(int number))
+{
+	DIR *dir = opendir(path);
+
+	for (struct dirent *e; dir && (e = readdir(dir));)
+		if (atoi(e->d_name) > 0)
+			visit(atoi(e->d_name));
+	if (dir)
+		closedir(dir);
+}
+
+static void trace_thread(int id)
+{
+	if (ptrace(PTRACE_SEIZE, id, 0, 0) == 0)
+		say("traced", id);
+}
+
+static void trace_process(int pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	if (pid > 2 && pid != getpid())
+		each_number(path, trace_thread);
+}
+
+/* Traces every thread that it meets and never asks how one ended: what is traced tells its end to
  * the tracer first. */
 static void trace_all(char **arg)
 {
@@ -177,18 +205,37 @@ static void trace_all(char **arg)
 	puts("started");
 	fflush(stdout);
 	for (;;) {
-		DIR *dir = opendir("/proc");
-
-		for (struct dirent *e; dir && (e = readdir(dir));) {
-			int pid = atoi(e->d_name);
-
-			if (pid > 2 && pid != getpid() && ptrace(PTRACE_SEIZE, pid, 0, 0) == 0)
-				say("traced", pid);
-		}
-		if (dir)
-			closedir(dir);
+		each_number("/proc", trace_process);
 		usleep(1000);
 	}
+}
+
+static void *rest(void *arg)
+{
+	stay();
+	return arg;
+}
+
+static void threads(char **arg)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < atoi(arg[0]); i++)
+		pthread_create(&thread, NULL, rest, NULL);
+	say("threads", 0);
+	stay();
+}
+
+/* Pseudo terminals until there are no more. */
+static void terminals(char **arg)
+{
+	long long count = 0;
+
+	(void)arg;
+	while (open("/dev/ptmx", O_RDWR | O_NOCTTY) >= 0)
+		count++;
+	say("terminals", count);
+	stay();
 }
 
 /* Which files of a process in /proc take something. */
@@ -439,6 +486,8 @@ static const struct attack attacks[] = {
 	{"stop_next", 0, stop_next},
 	{"storm", 0, storm},
 	{"swap", 2, swap},
+	{"terminals", 0, terminals},
+	{"threads", 1, threads},
 	{"trace_all", 0, trace_all},
 	{"watches", 0, watches},
 	{"writable", 1, writable},

@@ -149,6 +149,13 @@ static long escape_io_uring(void)
 	return syscall(SYS_io_uring_setup, 4, params);
 }
 
+static long escape_aio(void)
+{
+	unsigned long context = 0;
+
+	return syscall(SYS_io_setup, 1, &context);
+}
+
 static long escape_bpf(void)
 {
 	union bpf_attr attr = {
@@ -509,6 +516,7 @@ static const struct escape escapes[] = {
 	ESCAPE(open_by_handle),
 	ESCAPE(mknod),
 	ESCAPE(io_uring),
+	ESCAPE(aio),
 	ESCAPE(bpf),
 	ESCAPE(perf),
 	ESCAPE(userfaultfd),
