@@ -167,7 +167,9 @@ static int make_node(int dev_fd, const char *name, struct fail *f)
 	if (fd < 0)
 		return fail_errno(f, -errno, "creating /dev/%s", name);
 	snprintf(source, sizeof(source), "/dev/%s", name);
-	int err = bind_node(dev_fd, name, source, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	/* It can be written to all the same; its times, which are the host's, cannot be changed. */
+	int err = bind_node(
+		dev_fd, name, source, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	return err < 0 ? fail_errno(f, err, "taking %s from the host", source) : 0;
 }
 

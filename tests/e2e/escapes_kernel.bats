@@ -93,6 +93,11 @@ setup() { setup_escape; }
 @test "83 devices of the host are not there" {
 	inside 'ls /dev' >dev
 	refute grep -qvE '^(null|zero|full|random|urandom|tty|pts|ptmx|shm|fd|stdin|stdout|stderr|core|console|mqueue)$' dev
+	# Null and the others are the host's own: neither their modes nor their times are to be changed.
+	before=$(stat -c '%n %a %U %X %Y %Z' /dev/null /dev/zero /dev/full /dev/random /dev/urandom)
+	request 'for n in null zero full random urandom tty; do touch /dev/$n; touch -d 2001-01-01 /dev/$n; chmod 600 /dev/$n; chown 1 /dev/$n; rm /dev/$n; done' 2>/dev/null || true
+	eq "$(stat -c '%n %a %U %X %Y %Z' /dev/null /dev/zero /dev/full /dev/random /dev/urandom)" "$before"
+	inside 'echo x >/dev/null; head -c 1 /dev/zero >/dev/null; head -c 1 /dev/urandom >/dev/null; refused=$(echo x 2>&1 >/dev/full) || true; test -n "$refused"'
 	refute inside 'ls /dev/mem /dev/kmsg /dev/fuse /dev/net/tun /dev/userfaultfd /dev/vsock /dev/sda /dev/vda 2>/dev/null'
 }
 
