@@ -76,8 +76,9 @@ int browser_call_begin_starting(
 	return begin(call, text, len, true, f);
 }
 
-void browser_call_cancel(struct control_call *call)
+void browser_call_cancel(struct control_call *call, struct fail *f)
 {
+	(void)f;
 	if (call->data)
 		browser_request_cancel(call->data);
 }

@@ -14,7 +14,7 @@ int browser_call_begin(struct control_call *call, const char *text, size_t len, 
 int browser_call_begin_starting(
 	struct control_call *call, const char *text, size_t len, struct fail *f);
 int browser_call_ask(struct control_call *call, const struct browser_ask *ask, struct fail *f);
-void browser_call_cancel(struct control_call *call);
+void browser_call_cancel(struct control_call *call, struct fail *f);
 int browser_call_answer(struct control_call *call, struct buf *ret);
 void browser_call_release(struct control_call *call);
 

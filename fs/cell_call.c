@@ -106,13 +106,15 @@ int cell_call_begin_json(struct control_call *call, const char *text, size_t len
 	return r;
 }
 
-void cell_call_cancel(struct control_call *call)
+void cell_call_cancel(struct control_call *call, struct fail *f)
 {
 	struct context *context = dir_code_context(call->m, &call->node);
 	struct cell *cell = cell_of(call);
 
-	if (context && cell)
-		context_cancel(context, cell);
+	if (!context || !cell)
+		return;
+	fail_set(f, 0, "execution %u is interrupted", cell->count);
+	context_cancel(context, cell);
 }
 
 int cell_call_answer_count(struct control_call *call, struct buf *ret)

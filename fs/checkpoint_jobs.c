@@ -36,6 +36,7 @@ struct request {
 	struct checkpoint_jobs *jobs; /* borrowed */
 	uint32_t id; /* 0: nobody asked, a collect */
 	enum request_state state;
+	bool disowned; /* its writer was interrupted, and /error says so */
 	struct checkpoint_request asked;
 	struct task task;
 	struct buf answer;
@@ -209,12 +210,12 @@ static void over(struct request *r, int error)
 
 	r->state = OVER;
 	r->error = error;
-	if (error < 0) {
+	if (error < 0 && !r->disowned) {
 		fail_set(&words, error, "%s: %s", task_code_name(r->task.code), r->why.text);
 		m->failures++;
 		mount_failed(m, r->asked.op == CHECKPOINT_PLAN ? "checkpoint.plan" : "checkpoint",
 			error, &words);
-	} else {
+	} else if (error == 0) {
 		mount_log(m, "%s %s", what[r->asked.op], r->asked.path);
 		/* The view keeps the index open: the last one to close it writes all of it back. */
 		checkpoint_view_rows(m->view, &rows);
@@ -308,12 +309,17 @@ int checkpoint_jobs_begin(struct checkpoint_jobs *jobs, const char *text, size_t
 	return err;
 }
 
-void checkpoint_jobs_cancel(struct checkpoint_jobs *jobs, uint32_t id)
+void checkpoint_jobs_cancel(struct checkpoint_jobs *jobs, uint32_t id, struct fail *f)
 {
+	static const char *const what[] = {"persist", "restore", "plan"};
 	struct request *r = find(jobs, id);
 
-	if (r && r->state != OVER)
-		job_cancel(&r->job);
+	if (!r || r->state == OVER)
+		return;
+	job_cancel(&r->job);
+	r->disowned = true;
+	fail_set(f, 0, "%s: %s %s is cancelled", task_code_name(TASK_FAILED_OPERATION),
+		what[r->asked.op], r->asked.path);
 }
 
 struct list *checkpoint_jobs_ended(struct checkpoint_jobs *jobs, uint32_t id)

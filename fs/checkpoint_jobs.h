@@ -27,7 +27,7 @@ const char *checkpoint_jobs_project(const struct checkpoint_jobs *jobs);
 int checkpoint_jobs_begin(struct checkpoint_jobs *jobs, const char *text, size_t len, bool plan,
 	uint32_t *ret_id, struct fail *f);
 /* Ctrl-C: it ends soon and leaves nothing. */
-void checkpoint_jobs_cancel(struct checkpoint_jobs *jobs, uint32_t id);
+void checkpoint_jobs_cancel(struct checkpoint_jobs *jobs, uint32_t id, struct fail *f);
 
 /* Waiters for its end; NULL: it is over, or not known. */
 struct list *checkpoint_jobs_ended(struct checkpoint_jobs *jobs, uint32_t id);

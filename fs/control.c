@@ -203,8 +203,14 @@ void control_abandon(struct control_handle *c)
 
 void control_cancel(struct control_handle *c)
 {
-	if (c->call.going && c->call.control->cancel)
-		c->call.control->cancel(&c->call);
+	struct fail what = {0}, f;
+
+	if (!c->call.going || !c->call.control->cancel)
+		return;
+	c->call.control->cancel(&c->call, &what);
+	fail_set(&f, -EINTR, "%.400s%sits writer was interrupted", what.text,
+		*what.text ? ": " : "");
+	failed(c, -EINTR, &f);
 }
 
 void control_release(struct control_handle *c)

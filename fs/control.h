@@ -39,8 +39,8 @@ struct control {
 	/* Carries a request out (call->going stays false) or starts it (sets call->going and calls
 	 * control_call_end() later). -errno with words: refused. The text is NUL-terminated. */
 	int (*begin)(struct control_call *call, const char *text, size_t len, struct fail *f);
-	/* The writer was interrupted while the call went on. */
-	void (*cancel)(struct control_call *call);
+	/* The writer was interrupted while the call went on. Says what that ends, or nothing. */
+	void (*cancel)(struct control_call *call, struct fail *f);
 	/* What the handle that wrote reads; NULL: what a fresh one reads. */
 	int (*answer)(struct control_call *call, struct buf *ret);
 	/* The call is over and its answer read, or nobody waits any more: frees call->data. */
@@ -91,6 +91,7 @@ int control_flush(struct control_handle *c);
 int control_sync(struct control_handle *c);
 /* The writer died before it closed. */
 void control_abandon(struct control_handle *c);
+/* Whoever waits for the call was interrupted: it is cancelled, and /error says so. */
 void control_cancel(struct control_handle *c);
 
 /* Prepares the answer for a reader at off. 0: c->answer from off - c->answer_off on; CONTROL_WAIT;

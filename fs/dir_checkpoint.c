@@ -38,9 +38,9 @@ static int begin_plan(struct control_call *call, const char *text, size_t len, s
 	return begin(call, text, len, true, f);
 }
 
-static void cancel(struct control_call *call)
+static void cancel(struct control_call *call, struct fail *f)
 {
-	checkpoint_jobs_cancel(call->m->checkpoints, call->object);
+	checkpoint_jobs_cancel(call->m->checkpoints, call->object, f);
 }
 
 static int answer(struct control_call *call, struct buf *ret)

@@ -43,6 +43,8 @@ static void tell(struct parked *p)
 		loop_timer_set(p->m->loop, &p->look, clock_monotonic_usec() + LOOK_USEC);
 		return;
 	}
+	/* What is cancelled may end at once: that is then no news for this request. */
+	list_remove(&p->waiter.link);
 	if (p->interrupted)
 		p->interrupted(p);
 	parked_reply(p, -EINTR);

@@ -28,12 +28,14 @@ int run_call_begin(
 	return 0;
 }
 
-void run_call_cancel(struct control_call *call)
+void run_call_cancel(struct control_call *call, struct fail *f)
 {
 	struct run *run = runs_at(call->m->runs, call->object);
 
-	if (run)
-		run_cancel(run);
+	if (!run)
+		return;
+	run_cancel(run);
+	fail_set(f, 0, "run %s is ended", run->id);
 }
 
 int run_call_answer_id(struct control_call *call, struct buf *ret)

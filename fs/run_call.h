@@ -10,7 +10,7 @@
  * it is in the background. */
 int run_call_begin(
 	struct control_call *call, struct run_request *request, struct run *into, struct fail *f);
-void run_call_cancel(struct control_call *call);
+void run_call_cancel(struct control_call *call, struct fail *f);
 
 /* The run's id, one line; its result.json. */
 int run_call_answer_id(struct control_call *call, struct buf *ret);

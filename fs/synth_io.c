@@ -334,6 +334,11 @@ static void retry_answer(struct parked *p, bool at_deadline)
 }
 
 /* What the handle asked is answered on it; before it asked, it reads like any other. */
+static void cancel_call(struct parked *p)
+{
+	control_cancel(&((struct synth_handle *)p->handle)->control);
+}
+
 static void read_control(
 	struct synth_handle *h, fuse_req_t req, size_t size, uint64_t off, bool nonblock)
 {
@@ -348,6 +353,7 @@ static void read_control(
 			return;
 		p->size = size;
 		p->off = off;
+		p->interrupted = cancel_call;
 		if (h->control.call.control->answers_early)
 			parked_deadline(p, CONTROL_GRACE_USEC);
 	} else if (r < 0) {
@@ -383,11 +389,6 @@ static void flush_ended(struct parked *p, bool at_deadline)
 	(void)at_deadline;
 	h->control.call.error = 0;
 	parked_reply(p, error);
-}
-
-static void cancel_call(struct parked *p)
-{
-	control_cancel(&((struct synth_handle *)p->handle)->control);
 }
 
 static void wait_for_end(struct synth_handle *h, fuse_req_t req,

@@ -127,6 +127,7 @@ END
 	wait_for blocked "$PID" sh
 	kill -INT "$PID"
 	wait_for ended_pid "$PID"
+	eq "$(cat "$D/error")" "browser/goto: its writer was interrupted (EINTR)"
 	ask goto "$PAGES/"
 	eq "$(cat "$B/title")" Home
 }

@@ -220,11 +220,13 @@ big_project() {
 	wait_for has_text "$D/checkpoint" '"state":"persisting"'
 	kill -INT "$PID"
 	wait "$PID" || true
+	eq "$(cat "$D/error")" "checkpoint: SANDBOX_FAILED_OPERATION: persist /work/big is cancelled: its writer was interrupted (EINTR)"
 	mkdir "$D/files/work/x"
 	echo 'persist /work/x' >"$D/checkpoint"
 	eq "$(ls "$D/checkpoints")" 1
 	eq "$(find "$(STORE)/tmp" -type f)" ""
 	eq "$(ls "$(STORE)/archives" | wc -l)" 1
+	eq "$(grep -c refused "$D/log")" 1
 }
 
 @test "what is not done in time fails with ETIMEDOUT" {

@@ -107,7 +107,24 @@ while True:
 	kill -INT "$PID"
 	wait_for file_is "$D/code/bash/out/2/status" interrupted
 	wait_for not_living "sleep 9999.$MARK"
+	eq "$(cat "$D/error")" "code/bash/in: execution 2 is interrupted: its writer was interrupted (EINTR)"
 	prints_text bash 'echo $x' 1
+}
+
+@test "Ctrl-C on a writer whose code still waits for its turn: it never runs" {
+	new_mark
+	start sh -c "echo 'sleep 9999.$MARK' >'$D/code/bash/in'"
+	wait_for living "^sleep 9999.$MARK"
+	start_interruptible sh -c "echo 'echo ran >/work/ran' >'$D/code/bash/in'"
+	wait_for is_file "$D/code/bash/out/2/status"
+	kill -INT "$PID"
+	wait_for ended_pid "$PID"
+	eq "$(cat "$D/error")" "code/bash/in: execution 2 is interrupted: its writer was interrupted (EINTR)"
+	eq "$(cat "$D/code/bash/out/2/status")" interrupted
+	echo 1 >"$D/code/bash/interrupt"
+	wait_for file_is "$D/code/bash/out/1/status" interrupted
+	prints_text bash 'echo next' next
+	gone "$D/files/work/ran"
 }
 
 @test "a kernel that closes its descriptors, or forges frames, is ended and replaced" {

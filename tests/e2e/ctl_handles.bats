@@ -157,6 +157,21 @@ load ../lib/helper
 	wait_for is_file "$D/out/1/exit_code"
 	match "$(cat "$D/out/1/status")" '^(killed|signaled)$'
 	eq "$(cat "$D/out/1/stdout")" ""
+	eq "$(cat "$D/error")" "ctl/run: run 1 is ended: its writer was interrupted (EINTR)"
+}
+
+@test "Ctrl-C of one who waits for the answer cancels the command, too" {
+	new_mark
+	start_interruptible python3 -c 'import os, sys
+f = os.open(sys.argv[1], os.O_RDWR)
+os.write(f, sys.argv[2].encode())
+os.read(f, 100)' "$D/ctl/run.json" '{"cmd": "sleep 9999.'"$MARK"'", "id": "asked"}'
+	wait_for living "^sleep 9999.$MARK"
+	wait_for blocked "$PID" python3
+	kill -INT "$PID"
+	wait_for ended_pid "$PID"
+	wait_for not_living "^sleep 9999.$MARK"
+	eq "$(cat "$D/error")" "ctl/run.json: run asked is ended: its writer was interrupted (EINTR)"
 }
 
 @test "a waiting writer that is killed cancels its command, too" {
