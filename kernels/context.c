@@ -304,6 +304,8 @@ const char *context_status(const struct context *context)
 {
 	if (!context->kernel)
 		return context->died ? "dead" : "new";
+	if (context->ending)
+		return "dead";
 	if (context->kernel->state == KERNEL_STARTING)
 		return "starting";
 	if (context->asking)

@@ -99,6 +99,26 @@ while True:
 	done
 }
 
+@test "a kernel that was told to end is dead at once" {
+	for context in python javascript r bash; do
+		[[ $(jq -r ".languages.$context" "$D/status.json") == yes ]] || continue
+		for i in 1 2 3 4 5; do
+			fsop open "$D/code/$context/in" w write "$(leaves $context)" close \
+				open "$D/code/$context/status" r read 20 >"$T/seen"
+			match "$(tail -n 1 "$T/seen")" 'read \[dead' "$context"
+		done
+	done
+}
+
+leaves() {
+	case $1 in
+	python) echo 'exit()' ;;
+	javascript) echo 'process.exit()' ;;
+	r) echo 'quit()' ;;
+	bash) echo 'exit' ;;
+	esac
+}
+
 @test "Ctrl-C on the waiting writer interrupts the code" {
 	run_code bash 'x=1'
 	new_mark
