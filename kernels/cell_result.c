@@ -132,11 +132,21 @@ static int add_part(struct cell_result *result, const struct kernel_field *field
 	return 0;
 }
 
+/* The value of an execution is the last one that it shows as such. */
+static void make_main(struct cell_result *result)
+{
+	struct list *item;
+
+	list_for_each(item, &result->cell->results) list_entry(item, struct cell_result, link)
+		->is_main = false;
+	result->is_main = true;
+}
+
 /* The fields of a frame that describe the result itself. */
 static int take_note(struct cell_result *result, const struct kernel_field *field)
 {
 	if (kernel_wire_is(field, "@main"))
-		result->is_main = true;
+		make_main(result);
 	if (!kernel_wire_is(field, "@id") || result->display)
 		return 0;
 	result->display = strndup(field->value, field->len < MIME_MAX ? field->len : MIME_MAX);

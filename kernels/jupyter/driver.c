@@ -212,6 +212,20 @@ static void on_error(struct driver *d, const struct jupyter_message *m)
 	driver_wire_send(&frame);
 }
 
+/* IRkernel shows values as displays; its plots are pictures, and what html it is asked to display has
+ * no text. */
+static bool is_value(const struct driver *d, const struct jupyter_message *m)
+{
+	static const char *const pictures[] = {
+		"image/png", "image/svg+xml", "image/jpeg", "application/pdf"};
+	const struct json_object *data = json_in_get(m->content, "data");
+
+	for (size_t i = 0; i < ARRAY_LEN(pictures); i++)
+		if (json_in_get(data, pictures[i]))
+			return false;
+	return !strcasecmp(d->spec.language, "R") && json_in_get(data, "text/plain");
+}
+
 static void on_iopub(struct driver *d, const struct jupyter_message *m)
 {
 	bool mine = !strcmp(m->parent, d->request);
@@ -225,7 +239,7 @@ static void on_iopub(struct driver *d, const struct jupyter_message *m)
 	else if (!strcmp(m->type, "execute_result"))
 		on_result(d, m, true, false);
 	else if (!strcmp(m->type, "display_data"))
-		on_result(d, m, false, false);
+		on_result(d, m, is_value(d, m), false);
 	else if (!strcmp(m->type, "clear_output"))
 		on_clear(d, m);
 	else if (!strcmp(m->type, "error"))

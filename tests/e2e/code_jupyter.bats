@@ -51,6 +51,12 @@ for i in range(3):
 	gives j '1 + 1' '[1] 2'
 	run_code j 'plot(1)'
 	eq "$(head -c 4 "$D/code/j/out/last/results/0.png" | od -An -c | tr -d ' ')" '211PNG'
+	mains() { field j '[.results[].isMainResult] | tostring'; }
+	eq "$(mains)" '[false]'
+	run_code j 'list(1, list(2))'
+	eq "$(mains)" '[true]'
+	run_code j $'1\n2\nIRdisplay::display_html("<b>x</b>")\nplot(1)'
+	eq "$(mains)" '[false,true,false,false]'
 	run_code j 'IRdisplay::display_json("{\"a\": [1]}")'
 	eq "$(jq -c . "$D/code/j/out/last/results/0.json")" '{"a":[1]}'
 	eq "$(field j .results[0].json.a[0])" 1

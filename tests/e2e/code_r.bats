@@ -88,6 +88,12 @@ title("t")'
 	is_png 0
 }
 
+@test "the last value is the main result, and the only one" {
+	language r
+	run_code r $'1\nlist(1, list(2))\nplot(1)\nx <- 3'
+	eq "$(field r '[.results[].isMainResult] | tostring')" '[false,true,false]'
+}
+
 @test "lattice and grid" {
 	language r
 	run_code r 'library(lattice); xyplot(1:3 ~ 1:3)'
