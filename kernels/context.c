@@ -9,7 +9,9 @@
 #include "common/clock.h"
 #include "common/scope.h"
 #include "common/waiters.h"
+#include "kernels/kernel_spec.h"
 #include "runner/run_request.h"
+#include "runner/runs_environment.h"
 
 #define DEFAULT_CWD "/workspace"
 #define DEFAULT_TIMEOUT "60"
@@ -241,6 +243,23 @@ static int replace(char **place, const char *text, size_t len)
 	return 0;
 }
 
+/* One that is installed later can be set then. */
+static int check_kernelspec(
+	const struct context *context, const struct kernel_language *language, struct fail *f)
+{
+	const struct contexts_config *config = &context->all->config;
+	char **env auto_call(run_request_free_strings) = NULL;
+	struct sandbox_user user;
+	int r;
+
+	if (!language->kernelspec)
+		return 0;
+	r = sandbox_find_user(config->sandbox, runs_user(config->runs), &user, f);
+	if (r == 0)
+		r = run_environment(config->runs, &user, context->env_pairs, &env);
+	return r < 0 ? r : kernel_spec_check(config->sandbox, env, language->kernelspec, f);
+}
+
 int context_set_language(struct context *context, const char *text, struct fail *f)
 {
 	const struct kernel_language *language;
@@ -253,6 +272,8 @@ int context_set_language(struct context *context, const char *text, struct fail 
 			context->language->name);
 	if (r == 0)
 		r = kernel_language_check(language, context->all->config.sandbox, f);
+	if (r == 0)
+		r = check_kernelspec(context, language, f);
 	if (r == 0)
 		context->language = language;
 	return r;

@@ -214,6 +214,7 @@ static int add_jupyter(struct kernel_languages *all, const char *name,
 	own->needs[0] = (struct kernel_need){JUPYTER_DRIVER, "sandpit's Jupyter driver"};
 	own->language.needs = own->needs;
 	own->language.interrupt_frame = true;
+	own->language.kernelspec = own->name + strlen(JUPYTER);
 	*ret = &own->language;
 	return 0;
 }

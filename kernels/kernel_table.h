@@ -28,6 +28,7 @@ struct kernel_language {
 	bool prepare; /* one of those held ready is sent KERNEL_PREPARE */
 	unsigned ready; /* so many are held ready once the language is in use */
 	bool interrupt_frame; /* SIGINT alone does not stop it */
+	const char *kernelspec; /* that a Jupyter kernel is started from; NULL: it is none */
 	bool nests; /* builds a sandbox of its own inside, where there is a user for it */
 };
 

@@ -68,12 +68,29 @@ for i in range(3):
 	prints_text j 'cat("on\n")' on
 }
 
-@test "a kernelspec that is not there is told with those that are" {
-	mkdir "$D/code/j"
-	echo jupyter:nosuch >"$D/code/j/language"
-	run_code j 1
-	eq "$(status_of j)" died
-	match "$(field j .error.value)" 'no kernelspec "nosuch"; there are:'
+@test "a kernelspec that is not there is refused with those that are" {
+	jupyter python3
 	mkdir "$D/code/k"
+	run fsop open "$D/code/k/language" w write $'jupyter:nosuch\n'
+	match "$output" 'write EINVAL'
+	match "$(cat "$D/error")" '^code/k/language: no kernelspec "nosuch" in the sandbox; there are:.* python3.*EINVAL'
+	eq "$(cat "$D/code/k/language")" python
 	refute bash -c "echo jupyter:../x >'$D/code/k/language'"
+	refute bash -c "echo jupyter:python3/../python3 >'$D/code/k/language'"
+	# Links lead to the sandbox's tree only, whatever they say.
+	mkdir -p "$T/outside/planted"
+	cp "$D/files/usr/share/jupyter/kernels/python3/kernel.json" "$T/outside/planted"
+	inside "mkdir -p /root/.local/share/jupyter /odd && ln -s '$T/outside' /root/.local/share/jupyter/kernels"
+	refute bash -c "echo jupyter:planted >'$D/code/k/language'"
+	inside 'mkdir -p /odd/kernels/fifo && mkfifo /odd/kernels/fifo/kernel.json'
+	echo JUPYTER_PATH=/odd >"$D/code/k/env"
+	refute bash -c "echo jupyter:fifo >'$D/code/k/language'"
+	# One that is installed later.
+	inside 'rm /root/.local/share/jupyter/kernels &&
+		mkdir -p /root/.local/share/jupyter/kernels/mine /odd/kernels/here &&
+		cp /usr/share/jupyter/kernels/python3/kernel.json /root/.local/share/jupyter/kernels/mine &&
+		cp /usr/share/jupyter/kernels/python3/kernel.json /odd/kernels/here'
+	echo jupyter:here >"$D/code/k/language"
+	echo jupyter:mine >"$D/code/k/language"
+	gives k '1 + 1' 2
 }
