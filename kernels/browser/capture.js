@@ -7,6 +7,9 @@ const { give, giveDirectory } = require('./give');
 const { onElement } = require('./element');
 const { evaluate } = require('./script');
 
+const ELEMENTS_MAX = 200000; // of a snapshot: it takes up to a millisecond for each
+const SNAPSHOT_MAX = 16 << 20; // bytes
+const TOO_DEEP = /RangeError|Maximum call stack|Cannot read properties of undefined/;
 const PIXELS_MAX = 100e6; // above about 110 million the browser leaves the rest white
 
 async function checkSize(tab, params) {
@@ -92,10 +95,45 @@ const text = {
 	},
 };
 
+// Its names are made by recursion: a tree too deep for the browser's stack breaks off in the middle.
+async function tree(tab, count, call) {
+	try {
+		return await tab.page.ariaSnapshot({ mode: 'ai', timeout: call.timeout, signal: call.signal });
+	} catch (error) {
+		if (TOO_DEEP.test(error.message))
+			throw new Failure('EFBIG', 'the elements of the page lie too deep in one another for a ' +
+				'snapshot: read text, or ask for parts with evaluate');
+		if (error.name === 'TimeoutError')
+			throw new Failure('ETIMEDOUT', `the snapshot of ${count} elements was not done within ` +
+				`${call.timeout} ms; write a longer timeout, or read text`);
+		throw error;
+	}
+}
+
+async function countElements(tab, call) {
+	const { json } = await evaluate(tab.cdp, "document.getElementsByTagName('*').length",
+		call.timeout, call.signal);
+
+	return json ? JSON.parse(json).value : 0;
+}
+
 const snapshot = {
 	read: true,
-	run: async (tab, params, call) => ({ data: Buffer.from(await tab.page.ariaSnapshot({ mode: 'ai',
-		timeout: call.timeout, signal: call.signal }) + '\n') }),
+	async run(tab, params, call) {
+		const count = await countElements(tab, call);
+
+		if (count > ELEMENTS_MAX)
+			throw new Failure('EFBIG', `the page has ${count} elements, a snapshot at most ` +
+				`${ELEMENTS_MAX}: read text, or ask for parts with evaluate`);
+		const data = Buffer.from(`${await tree(tab, count, call)}\n`);
+
+		if (data.length <= SNAPSHOT_MAX)
+			return { data };
+		const end = data.lastIndexOf('\n', SNAPSHOT_MAX) + 1;
+
+		return { data: Buffer.concat([data.subarray(0, end),
+			Buffer.from(`# cut here: ${data.length - end} bytes more\n`)]) };
+	},
 };
 
 const script = {

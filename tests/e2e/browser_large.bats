@@ -96,3 +96,20 @@ END
 	ask screenshot full
 	eq "$(inside 'ls -A /dev/shm')" ''
 }
+
+@test "a page with too many elements for a snapshot is refused, and the next page has one" {
+	ask goto about:blank
+	ask evaluate 'document.body.innerHTML = "<p>x</p>".repeat(250000); 1'
+	run fsop open "$B/snapshot" r
+	match "$output" "open EFBIG"
+	match "$(cat "$D/error")" "the page has 2500.. elements, a snapshot at most 200000"
+	match "$(tail -c 4 "$B/text")" x
+	# 900 inside one another: the browser's own limit is not far.
+	ask evaluate '{ let all = document.createElement("div"), e = all; for (let i = 0; i < 900; i++)
+		e = e.appendChild(document.createElement("div")); e.textContent = "deep";
+		document.body.replaceChildren(all) }'
+	run fsop open "$B/snapshot" r
+	match "$output" "^open ([0-9]|EFBIG)"
+	ask goto "$PAGES/two"
+	match "$(cat "$B/snapshot")" "second page"
+}
