@@ -84,12 +84,12 @@ class Call {
 	}
 
 	result(tab, outcome, failure, watch) {
-		const { value, download, dialog } = outcome || {};
+		const { value, download, dialog, status } = outcome || {};
 
 		return { op: this.name, ok: !failure, value,
 			error: failure ? { code: failure.code, message: failure.message } : undefined,
-			url: tab ? tab.page.url().slice(0, 4096) : undefined, title: tab ? tab.title : undefined,
-			status: tab ? tab.status : undefined,
+			url: tab ? tab.address().slice(0, 4096) : undefined, title: tab ? tab.title : undefined,
+			status: status !== undefined ? status : tab ? tab.status : undefined,
 			page: outcome ? outcome.page : undefined,
 			popup: watch && watch.popups.length ? watch.popups[0] : undefined,
 			download: download || (watch ? watch.downloads[0] : undefined), dialog };

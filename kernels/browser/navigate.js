@@ -4,9 +4,15 @@ const { Failure, failureOf } = require('./failure');
 const { locate } = require('./element');
 
 const LOAD = ['load', 'domcontentloaded', 'networkidle', 'commit'];
+const SETTLE_MS = 2000; // that the error page of a navigation that failed may take
+const LATE_MS = 200; // for the title, when the time is over
 const LAYOUT_MS = 10000; // that a large page may take after its load before it tells its title
 const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d)/i;
+const NO_HOST = /^https?:[\\/]{3}/i; // browsers take the path's first name for it
+// Those whose pages a browser makes; what belongs to others ends without one.
+const PAGES = /^(https?|file|data|blob|about|chrome|view-source):/i;
 
+// What can be no URL is told apart here: the browser would look for hosts of the strangest names.
 function withScheme(url) {
 	const text = url.trim();
 
@@ -14,20 +20,32 @@ function withScheme(url) {
 		throw new Failure('EINVAL', 'an empty URL');
 	if (/^javascript:/i.test(text))
 		throw new Failure('EINVAL', 'javascript: is not a page; write the script to evaluate');
-	return SCHEME.test(text) ? text : `http://${text}`;
+	if (!SCHEME.test(text) && /^[^/?#]*:\/\//.test(text))
+		throw new Failure('EINVAL', `${short(text)}: what stands before :// is no scheme`);
+	const full = SCHEME.test(text) ? text : `http://${text}`;
+
+	if (NO_HOST.test(full))
+		throw new Failure('EINVAL', `${short(text)}: the URL names no host`);
+	if (!URL.canParse(full))
+		throw new Failure('EINVAL', `${short(text)}: that is no URL`);
+	return full;
 }
 
+const short = (text) => text.length > 200 ? `${text.slice(0, 200)}...` : text;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 // A navigation that failed leaves another one going, to the error page; the next one would collide
-// with it.
-async function settle(tab) {
-	await tab.page.waitForURL('chrome-error://chromewebdata/', { timeout: 2000, waitUntil: 'commit' })
-		.catch(() => {});
+// with it, and what the tab shows is not known before.
+async function settle(tab, documents) {
+	await tab.until(() => tab.documents > documents || tab.crashed, SETTLE_MS);
+	await tab.page.waitForLoadState('domcontentloaded', { timeout: SETTLE_MS }).catch(() => {});
 }
 
-// What ended without a document: a download or a 204 is a success, with its status.
+// What ended without a document: a download or a 204 is a success, with its status. So is an error of
+// HTTP without a body, for which the browser shows a page of its own.
 function withoutDocument(tab, watch, error) {
+	if (/ERR_HTTP_RESPONSE_CODE_FAILURE/.test(error.message) && watch.status)
+		return { status: watch.status };
 	if (!/ERR_ABORTED|Download is starting/.test(error.message))
 		return null;
 	if (watch.downloads.length || /Download is starting/.test(error.message))
@@ -35,16 +53,30 @@ function withoutDocument(tab, watch, error) {
 	return watch.status === 204 || watch.status === 205 ? { status: watch.status, document: false } : null;
 }
 
+// The failure of a navigation, when what the tab shows then is known.
+async function failed(tab, error, call) {
+	const failure = failureOf(error, { aborted: call.signal.aborted });
+	const scheme = /ERR_ABORTED at ([a-z][a-z0-9+.-]*:)/i.exec(error.message);
+
+	if (!call.signal.aborted)
+		await tab.refresh(undefined, failure.code === 'ETIMEDOUT' ? LATE_MS : undefined);
+	if (failure.code === 'ECANCELED' && scheme && !PAGES.test(scheme[1]))
+		return new Failure('EINVAL', `the browser opens no ${scheme[1]} URLs`);
+	return failure;
+}
+
 // navigate(options) is tried again while the error page of an earlier one gets in its way.
 async function go(tab, params, call, navigate) {
 	const watch = tab.watch();
+	const { documents } = tab;
 
 	for (let attempt = 1; ; attempt++) {
 		try {
 			const response = await navigate({ ...params, timeout: call.timeout,
 				signal: call.signal });
 
-			return { status: response ? response.status() : null };
+			// Within the same document the status stays; that of a directory of file: is 0.
+			return { status: response ? response.status() || null : tab.status };
 		} catch (error) {
 			if (/interrupted by another navigation to "chrome-error/.test(error.message) &&
 				attempt < 5 && !call.signal.aborted) {
@@ -52,13 +84,13 @@ async function go(tab, params, call, navigate) {
 				continue;
 			}
 			await tab.downloadsSettled(watch, error);
+			if (/net::ERR_(?!ABORTED)/.test(error.message))
+				await settle(tab, documents);
 			const success = !call.signal.aborted && withoutDocument(tab, watch, error);
 
 			if (success)
 				return success;
-			if (/net::ERR_(?!ABORTED)/.test(error.message))
-				await settle(tab);
-			throw failureOf(error, { aborted: call.signal.aborted });
+			throw await failed(tab, error, call);
 		} finally {
 			watch.end();
 		}
@@ -67,10 +99,12 @@ async function go(tab, params, call, navigate) {
 
 // The answer of the four that navigate.
 async function arrived(tab, outcome, call) {
-	tab.status = outcome.status === undefined ? null : outcome.status;
-	if (outcome.document !== false)
-		await tab.refresh('', Math.min(call.timeout || LAYOUT_MS, LAYOUT_MS));
-	const answer = { url: tab.url, title: tab.title, status: tab.status };
+	const shown = outcome.document !== false;
+
+	if (shown)
+		tab.status = outcome.status;
+	await tab.refresh(shown ? '' : undefined, Math.min(call.timeout || LAYOUT_MS, LAYOUT_MS));
+	const answer = { url: tab.url, title: tab.title, status: outcome.status };
 
 	if (outcome.download)
 		answer.download = outcome.download;

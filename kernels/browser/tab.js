@@ -24,6 +24,8 @@ class Tab {
 		this.status = null;
 		this.title = '';
 		this.url = 'about:blank';
+		this.documents = 0; // that it has shown
+		this.coming = null; // {url, status} of the newest answer to a navigation
 		this.attach(page);
 	}
 
@@ -55,6 +57,9 @@ class Tab {
 		const { targetInfo } = await this.cdp.send('Target.getTargetInfo');
 
 		this.target = targetInfo.targetId;
+		this.cdp.on('Page.frameNavigated', ({ frame }) => page === this.page && !frame.parentId &&
+			this.shows(frame));
+		await this.cdp.send('Page.enable');
 		if (this.browser.config.ignoreTls)
 			await this.ignoreTls(true);
 	}
@@ -136,8 +141,25 @@ class Tab {
 		request.sandpitStatus = response.status();
 		if (!request.isNavigationRequest() || response.frame() !== this.page.mainFrame())
 			return;
+		this.coming = { url: response.url().replace(/#.*/s, ''), status: response.status() || null };
+		if (this.document === this.coming.url && this.status === null)
+			this.status = this.coming.status;
 		for (const watch of this.watches)
 			watch.status = response.status();
+	}
+
+	// A new document. The browser's own page for one that failed has the URL that failed, as people
+	// see it, and no status but one that HTTP gave.
+	shows(frame) {
+		const wanted = frame.unreachableUrl || frame.url;
+
+		this.documents++;
+		this.failed = frame.unreachableUrl || null;
+		this.document = wanted;
+		this.status = this.coming && this.coming.url === wanted ? this.coming.status : null;
+		this.title = '';
+		this.stale = true;
+		this.refreshSoon();
 	}
 
 	network(request) {
@@ -171,12 +193,29 @@ class Tab {
 			timer = setTimeout(resolve, limit, null);
 		});
 		const title = this.crashed || this.dialog ? null
-			: await Promise.race([this.page.title().catch(() => null), busy]);
+			: await Promise.race([this.readTitle().catch(() => null), busy]);
 
 		clearTimeout(timer);
 		this.title = title !== null ? title : known;
-		this.url = short(this.page.url());
+		this.url = short(this.address());
+		this.stale = false;
 		this.tell();
+	}
+
+	address() {
+		return this.failed || this.page.url();
+	}
+
+	// While a navigation is going on Playwright may make one up.
+	async readTitle() {
+		const title = await this.page.title();
+
+		if (!title.startsWith('Loading '))
+			return title;
+		const { result } = await this.cdp.send('Runtime.evaluate', { expression: 'document.title',
+			returnByValue: true });
+
+		return typeof result.value === 'string' ? result.value : null;
 	}
 
 	tell(more) {
@@ -261,6 +300,8 @@ class Tab {
 				LATE_EFFECT_MS);
 		if (watch.expected > watch.popups.length)
 			await this.until(() => watch.popups.length >= watch.expected, LATE_EFFECT_MS);
+		if (this.stale)
+			await this.refresh();
 	}
 
 	// The crash itself is told a little later than what it broke.

@@ -24,6 +24,47 @@ setup() { setup_browser; }
 	ask goto "$PAGES/"
 }
 
+@test "what is no URL is told at once, and the page stays" {
+	ask goto "$PAGES/two"
+	for url in 'ht!tp://x' 'http://' 'http://[::1' 'http://a b/' 'two words' javascript:1 'http:///two' \
+		/two '?x' 'http://127.0.0.1:99999/' 127.0.0.1:99999 ://x foo://bar mailto:a@b; do
+		refused goto "$url" EINVAL
+		eq "$(cat "$B/url" "$B/title" "$B/status" | tr '\n' ' ')" "$PAGES/two Two 200 " "after $url"
+	done
+	refused goto localhost:3000 ECONNREFUSED
+	refused goto 'example.com/path?to=http://x/' EHOSTUNREACH
+	ask goto file:
+	eq "$(cat "$B/status")" null
+}
+
+# shown FILE: url, title and status there.
+shown() { of "$1" '"\(.url) \(.title) \(.status)"'; }
+
+@test "url, title and status are those of what the tab shows, after a failure, too" {
+	ask goto "$PAGES/404"
+	refused goto http://127.0.0.1:7999/ ECONNREFUSED
+	eq "$(cat "$B/url" "$B/title" "$B/status" | tr '\n' ' ')" "http://127.0.0.1:7999/ 127.0.0.1 null "
+	eq "$(shown result.json)" "http://127.0.0.1:7999/ 127.0.0.1 null"
+	eq "$(shown goto)" "http://127.0.0.1:7999/ 127.0.0.1 null"
+	ask goto "$PAGES/204"
+	eq "$(shown goto)" "http://127.0.0.1:7999/ 127.0.0.1 204"
+	eq "$(cat "$B/title" "$B/status" | tr '\n' ' ')" "127.0.0.1 null "
+	refused goto http://no.such.name.invalid/x EHOSTUNREACH
+	eq "$(shown result.json)" "http://no.such.name.invalid/x no.such.name.invalid null"
+	ask goto "$PAGES/two"
+	refused goto '{"url":"'"$PAGES/hang"'","timeout":400}' ETIMEDOUT
+	eq "$(shown result.json)" "$PAGES/two Two 200"
+	ask goto "$PAGES/links"
+	ask click '#here'
+	eq "$(shown click)" "$PAGES/links#here Links 200"
+	ask click '#missing'
+	eq "$(shown click)" "$PAGES/404 nothing 404"
+	eq "$(cat "$B/url" "$B/title" "$B/status" | tr '\n' ' ')" "$PAGES/404 nothing 404 "
+	ask goto "$PAGES/nothing-at-all"
+	eq "$(of goto .status)" 404
+	eq "$(cat "$B/url" "$B/status" | tr '\n' ' ')" "$PAGES/nothing-at-all 404 "
+}
+
 @test "what is a success: 404, 204, downloads, no scheme, about:, data:" {
 	ask goto "$PAGES/404"
 	eq "$(of goto .status)" 404

@@ -69,6 +69,8 @@ class Pages(http.server.BaseHTTPRequestHandler):
             case "/login": self.give(LOGIN)
             case "/dashboard": self.give(f"<title>Dashboard</title><p id=who>{query.get('user')}</p>")
             case "/two": self.give("<title>Two</title><p>second page</p>")
+            case "/links": self.give("<title>Links</title><a id=here href=#here>here</a> "
+                                     "<a id=missing href=/404>missing</a>")
             case "/404": self.give("<title>nothing</title>", 404)
             case "/204": self.give("", 204)
             case "/loop": self.give("", 302, location="/loop")
