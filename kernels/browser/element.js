@@ -5,6 +5,8 @@ const path = require('path');
 const { Failure, failureOf } = require('./failure');
 const { pair } = require('./request');
 
+const CHOOSER_MS = 2000; // from the click to the file chooser
+
 const position = { position: 'object' };
 const mouse = { ...position, modifiers: 'strings', force: 'boolean', trial: 'boolean' };
 const clicks = { ...mouse, button: ['left', 'right', 'middle'], clickCount: 'number', delay: 'number',
@@ -111,18 +113,36 @@ function checkFiles(files) {
 	});
 }
 
+// The file chooser that a click opens: some pages take a moment to do so.
+async function chooserOf(page, locator, options) {
+	let told;
+	const opened = new Promise((resolve) => { told = resolve; });
+	let timer;
+
+	page.on('filechooser', told);
+	try {
+		await locator.click(options);
+		return await Promise.race([opened, new Promise((resolve) => {
+			timer = setTimeout(resolve, CHOOSER_MS, null);
+		})]);
+	} finally {
+		clearTimeout(timer);
+		page.off('filechooser', told);
+	}
+}
+
 // A file input takes the files itself; anything else is clicked, and must open a file chooser.
-async function chooseFiles(tab, locator, files, options) {
+async function chooseFiles(tab, selector, locator, files, options) {
 	const isInput = await locator.evaluate(
 		(element) => element.tagName === 'INPUT' && element.type === 'file', null, options);
 
 	if (isInput)
 		return locator.setInputFiles(files, options);
-	const opened = tab.page.waitForEvent('filechooser', { timeout: options.timeout || 0 });
+	const chooser = await chooserOf(tab.page, locator, options);
 
-	opened.catch(() => {});
-	await locator.click(options);
-	return (await opened).setFiles(files, options);
+	if (!chooser)
+		throw new Failure('EINVAL', `${selector} is no file input and opens no file chooser`);
+	return chooser.setFiles(files, options);
 }
 
 const upload = {
@@ -141,7 +161,7 @@ const upload = {
 		if (!full.length)
 			throw new Failure('EINVAL', `no file is named: ${this.usage}`);
 		return onElement(tab, params, call,
-			(locator, options) => chooseFiles(tab, locator, full, options));
+			(locator, options) => chooseFiles(tab, params.selector, locator, full, options));
 	},
 };
 

@@ -65,6 +65,15 @@ shown() { of "$1" '"\(.url) \(.title) \(.status)"'; }
 	eq "$(cat "$B/url" "$B/status" | tr '\n' ' ')" "$PAGES/nothing-at-all 404 "
 }
 
+@test "upload to what takes no file is refused, long before the timeout" {
+	ask goto "$PAGES/"
+	echo x >"$D/files/work/x"
+	refused upload $'#b\t/work/x' EINVAL
+	has_text "$D/error" "#b is no file input and opens no file chooser"
+	ask upload $'#f\t/work/x'
+	eq "$(cat "$B/title")" x:2
+}
+
 @test "what is a success: 404, 204, downloads, no scheme, about:, data:" {
 	ask goto "$PAGES/404"
 	eq "$(of goto .status)" 404
