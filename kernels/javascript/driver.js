@@ -10,13 +10,14 @@ const {builtinModules} = require('module');
 const {KIND, send} = require('./wire');
 const {IMPORT, toScript, stripTypes} = require('./source');
 const {importer, requirer} = require('./modules');
+const input = require('./input');
 const places = require('./places');
 const show = require('./show');
 
 const typescript = process.argv[2] === 'typescript';
 const LINE_MAX = 1 << 20;
-// [0] what executes, 0: nothing; [1] the line for prompt(); [2] the answer to SYNC.
-const shared = new SharedArrayBuffer(12);
+// [0] what executes, 0: nothing; [1] the line for prompt(); [2] the answer to SYNC; [3] prompt() waits.
+const shared = new SharedArrayBuffer(16);
 const lineShared = new SharedArrayBuffer(LINE_MAX);
 const state = new Int32Array(shared);
 
@@ -140,13 +141,26 @@ display.clear = (wait = false) => {
 	sync();
 };
 
+function askForLine(question) {
+	if (current)
+		send(KIND.INPUT, current.execution, [['prompt', question]]);
+}
+
+const stdin = input.install(() => askForLine(''));
+
 function prompt(question = '', standard = null) {
 	fs.writeSync(1, String(question));
+	if (!current) // a timer's: nobody would be told
+		return standard;
 	Atomics.store(state, 1, 0);
-	send(KIND.INPUT, current?.execution ?? 0, [['prompt', String(question)]]);
+	Atomics.store(state, 3, 1);
+	askForLine(String(question));
 	while (Atomics.load(state, 1) === 0)
 		Atomics.wait(state, 1, 0);
+	Atomics.store(state, 3, 0);
 	const got = Atomics.load(state, 1);
+	if (got !== -2)
+		stdin.askAgain();
 	if (got === -2)
 		throw new KeyboardInterrupt();
 	return got < 0 ? standard : Buffer.from(new Uint8Array(lineShared, 0, got - 1)).toString();
@@ -213,6 +227,7 @@ function wasTerminated(error) {
 async function execute(execution, code) {
 	current = {execution, failed: false, stop: () => {}};
 	Atomics.store(state, 0, execution);
+	stdin.askAgain();
 	try {
 		const value = await evaluate(code, execution);
 		await sends;
@@ -250,6 +265,8 @@ function onFrame({kind, execution, fields, ended}) {
 		process.kill(process.pid, 'SIGKILL');
 	else if (kind === KIND.SETUP)
 		setUp(fields);
+	else if (kind === KIND.LINE)
+		stdin.give(fields.find(([name]) => name === 'line')?.[1] ?? null);
 	else if (kind === KIND.EXECUTE)
 		execute(execution, String(fields.find(([name]) => name === 'code')?.[1] ?? ''));
 	else if (kind === KIND.INTERRUPT && current?.execution === execution)

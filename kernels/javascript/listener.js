@@ -13,8 +13,12 @@ function wake(slot, value) {
 	Atomics.notify(state, slot);
 }
 
-// A line for prompt(), which blocks the main thread. -1 stands for the end of file.
+// A line for prompt(), which blocks the main thread, or for process.stdin. -1 stands for the end of file.
 function giveLine(fields) {
+	if (!Atomics.load(state, 3)) {
+		parentPort.postMessage({kind: KIND.LINE, fields});
+		return;
+	}
 	const found = fields.find(([name]) => name === 'line');
 	if (found)
 		line.set(found[1].subarray(0, line.length));

@@ -118,3 +118,52 @@ let twice: number = 2;' SyntaxError
 	match "$(of typescript error)" 'cell:4:5'
 	match "$(of typescript error)" 'let twice: number = 2;'
 }
+
+# asks CONTEXT SOURCE LINE...: executes it; each line is written when it is asked for.
+asks() {
+	local context=$1 line
+
+	start run_code "$context" "$2"
+	shift 2
+	for line; do
+		wait_for context_is "$context" input
+		printf '%s\n' "$line" >"$D/code/$context/stdin"
+	done
+	wait "$PID"
+}
+
+@test "process.stdin and readline ask as prompt() does" {
+	language javascript
+	asks javascript 'const {createInterface} = await import("node:readline/promises");
+const rl = createInterface({input: process.stdin, output: process.stdout});
+const name = await rl.question("name? ");
+rl.close();
+name.toUpperCase()' bob
+	eq "$(of javascript results/0.txt)" "'BOB'"
+	eq "$(of javascript stdout)" 'name? '
+	asks javascript 'import {stdin} from "process"; stdin.resume(); await new Promise(r => stdin.once("data", d => r(`${d}`)))' x
+	eq "$(of javascript results/0.txt)" "'x\\n'"
+	asks javascript 'prompt("? ")' y
+	eq "$(of javascript results/0.txt)" "'y'"
+	gives javascript 'require("fs").readFileSync(0, "utf8")' "''"
+	language typescript
+	asks typescript 'import * as lines from "readline";
+const got: string[] = [];
+for await (const line of lines.createInterface({input: process.stdin}))
+	if (got.push(line) === 2) break;
+got.join()' a b
+	eq "$(of typescript results/0.txt)" "'a,b'"
+}
+
+@test "process.stdin ends when nobody answers, and does not outlive what asked" {
+	language javascript
+	run_code javascript 'setTimeout(() => prompt("nobody is told"), 50)'
+	echo 1 >"$D/code/javascript/timeout"
+	run_code javascript 'let all = ""; for await (const part of process.stdin) all += part; all'
+	eq "$(status_of javascript)" ok
+	eq "$(of javascript results/0.txt)" "''"
+	run_code javascript 'await require("readline/promises").createInterface({input: process.stdin}).question("")'
+	eq "$(status_of javascript)" timeout
+	asks javascript 'await new Promise(r => process.stdin.once("data", d => r(`${d}`)))' again
+	eq "$(of javascript results/0.txt)" "'again\\n'"
+}
