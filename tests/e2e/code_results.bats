@@ -214,6 +214,10 @@ fig.update_layout(title="T", yaxis_title="w (kg)"); fig')" "chart extra html tex
 	eq "$(field python '.results[0].isMainResult, (.results | length)' | tr '\n' ' ')" "true 1 "
 	eq "$(field python '.results[0].extra["application/vnd.plotly.v1+json"].data[0].type')" bar
 	match "$(of python results/0.html)" '<html>.*plotly'
+	eq "$(field python '.results[0].html | length < 100000')" true
+	# The script is the sandbox's own, where the package brings it.
+	script=$(of python results/0.html | grep -o 'src="\.\./[^"]*' | cut -c 6-)
+	[[ -z $script ]] || has_text "$D/code/python/out/last/results/$script" Plotly
 	eq "$(jq -c '[.type, .title, .y_label, .y_unit, [.elements[] | [.label, .group, .value]]]' "$D/code/python/out/last/results/0.chart.json")" \
 		'["bar","T","w (kg)","kg",[["a","n",1],["b","n",2],["a","Group 1",3],["b","Group 1",null]]]'
 	run_code python 'fig.show()'
