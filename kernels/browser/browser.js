@@ -13,6 +13,7 @@ const element = require('./element');
 const navigate = require('./navigate');
 const settings = require('./settings');
 const { memory } = require('./memory');
+const { parse } = require('./request');
 
 const MEMORY_MS = 10000;
 
@@ -21,6 +22,8 @@ const whole = {
 	new: {
 		line: (text) => ({ url: text.trim() }),
 		keys: { url: 'string', waitUntil: ['load', 'domcontentloaded', 'networkidle', 'commit'] },
+		// Before there is a tab that nobody asked for.
+		check: (params) => params.url && navigate.withScheme(params.url),
 		async run(tab, params, call) {
 			const outcome = params.url
 				? await navigate.operations.goto.run(tab, params, call) : {};
@@ -235,6 +238,8 @@ class Browser {
 		try {
 			if (!operation)
 				throw new Failure('EINVAL', `no such operation: ${op}`);
+			if (operation.check)
+				operation.check(parse(operation, text));
 			await Promise.race([this.started, call.ended]);
 			const tab = op === 'new' ? this.takeFirst() || await this.newTab()
 				: page === '0' ? this.latest() || await this.newTab()

@@ -57,7 +57,7 @@ function plain(text) {
 	const kept = lines.filter((line) => {
 		const bare = line.replace(/^\d+ × /, '');
 
-		if (/^(Call log:|waiting \d+ms|retrying)/.test(bare) || seen.has(bare))
+		if (/^(Call log:|waiting \d+ms|retrying|=+( logs =+)?$)/.test(bare) || seen.has(bare))
 			return false;
 		return seen.add(bare);
 	});

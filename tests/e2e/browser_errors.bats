@@ -31,6 +31,9 @@ setup() { setup_browser; }
 		refused goto "$url" EINVAL
 		eq "$(cat "$B/url" "$B/title" "$B/status" | tr '\n' ' ')" "$PAGES/two Two 200 " "after $url"
 	done
+	refused pages/new 'ht!tp://x' EINVAL
+	refused pages/new '{"url": "/", "more": 1}' EINVAL
+	eq "$(ls "$B/pages" | tr '\n' ' ')" "1 active new "
 	refused goto localhost:3000 ECONNREFUSED
 	refused goto 'example.com/path?to=http://x/' EHOSTUNREACH
 	ask goto file:
@@ -116,6 +119,8 @@ shown() { of "$1" '"\(.url) \(.title) \(.status)"'; }
 	refused mouse 'jump 1 1' EINVAL
 	refused upload $'#f\t/nowhere' ENOENT
 	refused wait '{"selector":"#never","timeout":300}' ETIMEDOUT
+	refused wait '{"url":"**/never","timeout":300}' ETIMEDOUT
+	refute has_text "$D/error" ==
 	ask goto "$PAGES/detach"
 	refused click '#gone' ENOENT
 	ask goto "$PAGES/bodies"
