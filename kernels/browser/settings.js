@@ -49,14 +49,18 @@ async function setOrigin(browser, { origin, localStorage }) {
 	}
 }
 
+const isItem = (item) => item && typeof item.name === 'string' && typeof item.value === 'string';
+const isOrigin = (one) => one && URL.canParse(one.origin) &&
+	Array.isArray(one.localStorage) && one.localStorage.every(isItem);
+
 const storage = {
 	async run(tab, params, call) {
 		const state = parseJson(call.text);
 		const origins = (state && state.origins) || [];
-		const good = Array.isArray(origins) && origins.every((one) => one &&
-			typeof one.origin === 'string' && Array.isArray(one.localStorage));
+		const known = state && typeof state === 'object' && Object.keys(state).length &&
+			Object.keys(state).every((key) => ['cookies', 'origins'].includes(key));
 
-		if (!state || typeof state !== 'object' || Array.isArray(state) || !good)
+		if (!known || !Array.isArray(origins) || !origins.every(isOrigin))
 			throw new Failure('EINVAL', 'write {"cookies":[...],"origins":[...]}, as reading gives it');
 		if (state.cookies)
 			await setCookies(tab.page.context(), parseCookies(JSON.stringify(state.cookies),

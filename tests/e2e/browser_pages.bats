@@ -143,6 +143,12 @@ setup() { setup_browser; }
 	ask viewport 800x600
 	eq "$(cat "$B/viewport")" 800x600
 	refused cookies.json '{"a":' EINVAL
+	refused cookies.json '[{"nome":"a"}]' EINVAL
+	for state in '{}' '{"cookie":[]}' '{"origins":[{"origin":"x","localStorage":[]}]}' \
+		'{"origins":[{"origin":"http://a","localStorage":[{"k":"v"}]}]}'; do
+		refused storage.json "$state" EINVAL
+	done
+	eq "$(value 'localStorage.getItem("k")+document.cookie')" '"va=b"'
 }
 
 @test "console and network are lines of JSON" {
