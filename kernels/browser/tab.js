@@ -165,12 +165,15 @@ class Tab {
 	network(request) {
 		const failure = request.failure();
 
-		// A download fails as a navigation first, and begins a moment later.
+		// A download fails as a navigation first, and begins a moment later; what was answered with
+		// content and is no page will be one, however busy the machine is.
+		const answered = request.sandpitStatus && ![204, 205].includes(request.sandpitStatus);
+
 		if (failure && request.isNavigationRequest())
 			setTimeout(() => {
 				for (const watch of this.watches)
 					watch.navigating = false;
-			}, 100).unref();
+			}, answered ? LATE_EFFECT_MS : 100).unref();
 
 		this.line('network', { method: request.method(), url: short(request.url(), 2000),
 			type: request.resourceType(), status: request.sandpitStatus || null,
