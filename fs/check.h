@@ -30,6 +30,10 @@ int check_in_child(int (*work)(void));
  * -errno. */
 int check_enter_user_namespace(void);
 
+/* Whether the kernel offers to serve files of a mount by itself; for root. 0, -EOPNOTSUPP: it does not,
+ * or another -errno. */
+int check_kernel_passthrough(void);
+
 /* Whether a program is in PATH. */
 bool check_has_program(const char *name);
 

@@ -1,6 +1,7 @@
 // Checks that enter namespaces and mount in them: overlays and idmapped mounts, tried in a child.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fuse.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -98,6 +99,35 @@ static int mount_proc(void)
 	if (r == 0 && unshare(CLONE_NEWPID) < 0)
 		r = -errno;
 	return r < 0 ? r : check_in_child(mount_proc_alone);
+}
+
+/* The kernel says what it can do in the first request of a mount: its include/uapi/linux/fuse.h. Not
+ * in older headers. */
+#define FLAGS2_PASSTHROUGH (1U << (37 - 32))
+
+static int offers_passthrough(void)
+{
+	struct {
+		struct fuse_in_header header;
+		struct fuse_init_in init;
+		char room[FUSE_MIN_READ_BUFFER];
+	} request = {0};
+	auto_close int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	char options[80];
+
+	if (fd < 0 || unshare(CLONE_NEWNS) < 0)
+		return -errno;
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		mount("check", "/proc", "fuse", MS_NOSUID | MS_NODEV, options) < 0 ||
+		read(fd, &request, sizeof(request)) < 0)
+		return -errno;
+	return request.init.flags2 & FLAGS2_PASSTHROUGH ? 0 : -EOPNOTSUPP;
+}
+
+int check_kernel_passthrough(void)
+{
+	return check_in_child(offers_passthrough);
 }
 
 enum check_result check_proc(struct buf *why)

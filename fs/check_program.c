@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -173,16 +172,18 @@ enum check_result check_network(struct buf *why)
 
 enum check_result check_passthrough(struct buf *why)
 {
-	struct utsname name;
-	int major = 0, minor = 0;
+	int r;
 
-	if (uname(&name) < 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2)
-		return buf_add_str(why, "kernel version unknown"), CHECK_MISSING;
-	if (major < 6 || (major == 6 && minor < 9)) {
-		buf_printf(why, "kernel %d.%d; needs 6.9 or newer (files/ works, slower)", major,
-			minor);
-		return CHECK_MISSING;
-	}
+	if (geteuid() != 0)
+		return buf_add_str(why, "the kernel gives it to root only"), CHECK_UNUSED;
+	r = check_kernel_passthrough();
+	if (r == -EOPNOTSUPP)
+		return buf_add_str(why,
+			       "the kernel does not offer it; Linux 6.9 or later is needed "
+			       "(files/ works, slower)"),
+		       CHECK_MISSING;
+	if (r < 0)
+		return buf_printf(why, "cannot be tried: %s", strerror(-r)), CHECK_MISSING;
 	if (!LIBFUSE_HAS_PASSTHROUGH) {
 		buf_printf(why,
 			"built with libfuse %s; needs 3.17 or newer, make deps gets it (files/ "
@@ -190,8 +191,6 @@ enum check_result check_passthrough(struct buf *why)
 			libfuse_version());
 		return CHECK_MISSING;
 	}
-	if (geteuid() != 0)
-		return buf_add_str(why, "the kernel gives it to root only"), CHECK_UNUSED;
-	buf_printf(why, "kernel %d.%d, libfuse %s", major, minor, libfuse_version());
+	buf_printf(why, "the kernel offers it, libfuse %s", libfuse_version());
 	return CHECK_OK;
 }

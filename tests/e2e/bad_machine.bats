@@ -161,3 +161,14 @@ deny_script() {
 		test -L "rootfs/$name"
 	done
 }
+
+@test "check says of passthrough what a mount finds" {
+	mount_sandbox
+	case $(jq -r .enabled.passthroughWhyNot "$D/status.json") in
+	null) want=' +ok +the kernel offers it' ;;
+	'the kernel does not'*) want=' +missing +the kernel does not offer it' ;;
+	*) want=' +(ok|missing) ' ;;
+	esac
+	as_root || want=' +- +the kernel gives it to root only'
+	match "$("$SANDPIT" check)" "passthrough$want"
+}
