@@ -3,11 +3,14 @@
 #include "fs/node_table.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "fs/node_table_impl.h"
+
+#define TRIM_EVERY (64u * 1024)
 
 static uint64_t hash_key(const struct node_table *t, const struct node_key *key)
 {
@@ -36,7 +39,7 @@ void node_table_unlock(struct node_table *t)
 	struct node *trash = take_ptr(t->trash);
 	struct node_handle *handles = take_ptr(t->handle_trash);
 	int closing[ARRAY_LEN(t->closing)];
-	unsigned closing_len = t->closing_len;
+	unsigned closing_len = t->closing_len, freed = 0;
 
 	if (closing_len)
 		memcpy(closing, t->closing, closing_len * sizeof(*closing));
@@ -58,7 +61,11 @@ void node_table_unlock(struct node_table *t)
 		trash = node->trash_next;
 		scope_close(&node->fd);
 		free(node);
+		freed++;
 	}
+	/* The allocator gives little back by itself. */
+	if (freed && (atomic_fetch_add(&t->freed, freed) + freed) % TRIM_EVERY < freed)
+		malloc_trim(0);
 }
 
 struct node *node_table_find(struct node_table *t, uint64_t id)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "common/list.h"
 #include "fs/node_hash.h"
@@ -73,6 +74,7 @@ struct node_table {
 	struct node_handle *handle_trash;
 	int closing[NODE_TABLE_BATCH + 8]; /* a batch, and what else one function gives up */
 	unsigned closing_len;
+	atomic_uint freed; /* nodes, ever; not under the lock */
 };
 
 void node_table_lock(struct node_table *t);
