@@ -101,8 +101,8 @@ shown() { of "$1" '"\(.url) \(.title) \(.status)"'; }
 }
 
 @test "elements: none, several, hidden, disabled, covered, stale, no selector" {
-	ask timeout 600
 	ask goto "$PAGES/"
+	ask timeout 600
 	refused click '#nothing' ENOENT
 	refused click .d ENOTUNIQ
 	match "$(cat "$D/error")" 'resolved to 2 elements.*class="d".*class="d"'
@@ -121,6 +121,7 @@ shown() { of "$1" '"\(.url) \(.title) \(.status)"'; }
 	refused wait '{"selector":"#never","timeout":300}' ETIMEDOUT
 	refused wait '{"url":"**/never","timeout":300}' ETIMEDOUT
 	refute has_text "$D/error" ==
+	ask timeout 20000
 	ask goto "$PAGES/detach"
 	refused click '#gone' ENOENT
 	ask goto "$PAGES/bodies"
