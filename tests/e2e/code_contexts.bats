@@ -56,8 +56,11 @@ load ../lib/code.bash
 }
 
 @test "a context whose kernel did not start takes other settings" {
+	local spec=/root/.local/share/jupyter/kernels/broken
+
+	inside "mkdir -p $spec && echo '{\"argv\": [\"false\"], \"display_name\": \"x\", \"language\": \"x\"}' >$spec/kernel.json"
 	mkdir "$D/code/mine"
-	echo jupyter:none-such >"$D/code/mine/language"
+	echo jupyter:broken >"$D/code/mine/language"
 	echo 1 >"$D/code/mine/in" || true
 	wait_for context_is mine dead
 	echo bash >"$D/code/mine/language"
