@@ -232,7 +232,8 @@ static void try_v2(struct cgroup *c, const struct mount *m, const char *cgroups)
 			cgroup_hand_on_own(fd);
 		/* Moving a process needs write access to the common ancestor's cgroup.procs, too. */
 		if (faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
-			make_group(c, g, fd) == 0 && read_controllers(c, g->fd) > 0) {
+			make_group(c, g, fd) == 0 && cgroup_takes_processes(g->fd) &&
+			read_controllers(c, g->fd) > 0) {
 			g->parent_fd = fd;
 			c->v2 = true;
 			return;

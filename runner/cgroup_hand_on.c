@@ -50,6 +50,14 @@ int cgroup_hand_on(int fd)
 	return cgroup_write(fd, "cgroup.subtree_control", buf_text(&text));
 }
 
+bool cgroup_takes_processes(int fd)
+{
+	auto_buf struct buf type = {0};
+
+	return cgroup_read_text(fd, "cgroup.type", &type) < 0 ||
+	       strncmp(buf_text(&type), "domain invalid", strlen("domain invalid")) != 0;
+}
+
 int cgroup_open_above(int fd)
 {
 	return faccessat(fd, "../cgroup.procs", F_OK, 0) == 0

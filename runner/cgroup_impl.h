@@ -62,6 +62,8 @@ int cgroup_hand_on(int fd);
 /* The same for the daemon's own group and all above it. If the own one is delegated (systemd's
  * Delegate=) and only this program's processes are in it, they are moved to a group within it. */
 void cgroup_hand_on_own(int fd);
+/* Whether processes may enter it: not below a group that is threaded, and has its own in it. */
+bool cgroup_takes_processes(int fd);
 /* The group above, or -1 at the top. */
 int cgroup_open_above(int fd);
 

@@ -311,6 +311,17 @@ mount_unit() {
 	wait_for unit_gone
 }
 
+@test "a daemon whose own group is threaded finds another" {
+	as_root && [[ -d /run/systemd/system ]] || skip "no systemd that would start a service"
+	[[ -e /sys/fs/cgroup/system.slice/cgroup.procs ]] || skip "control groups are not of version 2"
+	threaded='echo +pids >/sys/fs/cgroup"$(cut -d: -f3 /proc/self/cgroup)"/cgroup.subtree_control && exec "$@"'
+	systemd-run -q --unit="sandpit-test-$RANDOM" -p Delegate=yes --setenv=HOME="$HOME" \
+		sh -c "$threaded" sh "$SANDPIT" mount -f -o net=none,state="$T/state/s" "$D"
+	wait_for mounted
+	json '{"cmd": "exec python3 -c \"x = bytearray(100 << 20)\"", "limits": {"memory": "40M", "pids": 9}}'
+	eq "$(result '"\(.status) \(.limit)"' "$ID")" "oom memory"
+}
+
 @test "disk: who fills it is ended, and said to be; there is room again afterwards" {
 	mount_sandbox -o disk=60M
 	request 'for i in $(seq 100); do head -c 20M /dev/zero >/work/f$i; done; sleep 60'

@@ -16,9 +16,10 @@
 #include "common/scope.h"
 #include "runner/cgroup_impl.h"
 
-static const char *const names[] = {"cgroup.procs", "cgroup.controllers", "cgroup.subtree_control",
-	"memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cpu.max", "memory.events",
-	"pids.events", "pids.events.local", "memory.current", "pids.current", "cpu.stat"};
+static const char *const names[] = {"cgroup.procs", "cgroup.controllers", "cgroup.type",
+	"cgroup.subtree_control", "memory.max", "memory.swap.max", "memory.oom.group", "pids.max",
+	"cpu.max", "memory.events", "pids.events", "pids.events.local", "memory.current",
+	"pids.current", "cpu.stat"};
 
 static char folder[] = "/tmp/test_cgroup.XXXXXX";
 static int top = -1;
@@ -188,6 +189,16 @@ static void test_hand_on_beside_processes(void **state)
 	assert_int_equal(cgroup_hand_on(fd), 0);
 }
 
+static void test_takes_processes(void **state)
+{
+	(void)state;
+	auto_close int fd = make("");
+	put(fd, "cgroup.type", "domain\n");
+	assert_true(cgroup_takes_processes(fd));
+	put(fd, "cgroup.type", "domain invalid\n");
+	assert_false(cgroup_takes_processes(fd));
+}
+
 static void test_usage(void **state)
 {
 	const struct cgroup c = {
@@ -216,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_hits),
 		cmocka_unit_test(test_hand_on),
 		cmocka_unit_test(test_hand_on_beside_processes),
+		cmocka_unit_test(test_takes_processes),
 		cmocka_unit_test(test_usage),
 	};
 
