@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/scope.h"
 
@@ -42,23 +43,49 @@ static bool name_fits(const char *target, const char *name)
 	       (!slash[1 + len] || slash[1 + len] == ' ');
 }
 
-static bool writes(int proc_fd, const char *number, uint64_t ino)
+struct held {
+	unsigned flags; /* as of open(2) */
+	unsigned long long ino;
+};
+
+static bool read_held(int proc_fd, const char *number, struct held *ret)
 {
 	char path[32 + sizeof("fdinfo/")], text[512];
-	unsigned long long found = 0;
-	unsigned flags = 0;
 	const char *at;
 
+	*ret = (struct held){0};
 	snprintf(path, sizeof(path), "fdinfo/%.30s", number);
 	if (read_file(proc_fd, path, text, sizeof(text)) < 0)
 		return false;
 	at = strstr(text, "flags:");
 	if (at)
-		sscanf(at, "flags: %o", &flags);
+		sscanf(at, "flags: %o", &ret->flags);
 	at = strstr(text, "ino:");
 	if (at)
-		sscanf(at, "ino: %llu", &found);
-	return found == ino && (flags & O_ACCMODE) != O_RDONLY;
+		sscanf(at, "ino: %llu", &ret->ino);
+	return true;
+}
+
+static bool writes(int proc_fd, const char *number, uint64_t ino)
+{
+	struct held held;
+
+	return read_held(proc_fd, number, &held) && held.ino == ino &&
+	       (held.flags & O_ACCMODE) != O_RDONLY;
+}
+
+/* Open to be read; a file server has some that stand for a place only. Without AT_STATX_DONT_SYNC the
+ * kernel would ask us, who are not to be asked now. */
+static bool reads_dir(int proc_fd, const char *number)
+{
+	char path[32 + sizeof("fd/")];
+	struct held held;
+	struct statx sx;
+
+	snprintf(path, sizeof(path), "fd/%.30s", number);
+	return read_held(proc_fd, number, &held) && !(held.flags & O_PATH) &&
+	       statx(proc_fd, path, AT_STATX_DONT_SYNC, STATX_TYPE, &sx) == 0 &&
+	       S_ISDIR(sx.stx_mode);
 }
 
 /* Whether the path, or one above it, ends in end. */
@@ -73,7 +100,7 @@ static bool is_below(const char *target, const char *end)
 }
 
 /* A descriptor that is looked for: one that writes to the file of this number and name, or, without
- * a number, one of what is at or below a path that ends so. */
+ * a number, one of a directory at or below a path that ends so. */
 struct wanted {
 	uint64_t ino;
 	const char *name;
@@ -83,7 +110,7 @@ static bool is_wanted(
 	int proc_fd, const char *number, const char *target, const struct wanted *wanted)
 {
 	if (!wanted->ino)
-		return is_below(target, wanted->name);
+		return is_below(target, wanted->name) && reads_dir(proc_fd, number);
 	return name_fits(target, wanted->name) && writes(proc_fd, number, wanted->ino);
 }
 

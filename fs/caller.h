@@ -17,7 +17,7 @@ enum caller_state {
  * inode number in the mount, name its name. What cannot be looked at counts as CALLER_LAST. */
 enum caller_state caller_look(pid_t pid, pid_t opener, uint64_t ino, const char *name);
 
-/* Whether it holds something open at or below a path that ends in path, as `rm -r` does with what it
+/* Whether it reads a directory at or below a path that ends in path, as `rm -r` does with what it
  * removes. path has no slash at either end. */
 bool caller_is_below(pid_t pid, const char *path);
 

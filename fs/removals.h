@@ -1,5 +1,5 @@
 // Who removes a directory that goes as a whole, as `rm -r` does: the names in it go first, one by one.
-// Such a process reads the directory, and holds it or one below it open meanwhile.
+// Such a process begins by reading the directory, and reads it or one below it meanwhile.
 #pragma once
 
 #include <stdbool.h>
