@@ -229,6 +229,14 @@ struct files_names files_cache_names_begin(struct files *files, const struct sta
 	return names;
 }
 
+bool files_cache_names_same(const struct files_names *names, const struct stat *st)
+{
+	struct node_stamp stamp = stamp_of(st);
+
+	return stamp.mtime_nsec == names->stamp.mtime_nsec &&
+	       stamp.ctime_nsec == names->stamp.ctime_nsec;
+}
+
 static void forget_names_of(struct files_cache *cache, uint64_t ino)
 {
 	fuse_lowlevel_notify_inval_inode(cache->session, ino, 0, 0);
@@ -241,8 +249,7 @@ void files_cache_names_end(
 
 	if (!files->cache.session)
 		return;
-	if (names->sure && stamp.mtime_nsec == names->stamp.mtime_nsec &&
-		stamp.ctime_nsec == names->stamp.ctime_nsec)
+	if (names->sure && files_cache_names_same(names, st))
 		node_table_names_told(files->nodes, ino, &stamp);
 	else
 		forget_names_of(&files->cache, ino);

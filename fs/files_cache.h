@@ -91,6 +91,8 @@ struct files_names {
 	bool sure; /* what has the same stamp later has the same names */
 };
 struct files_names files_cache_names_begin(struct files *files, const struct stat *st);
+/* Whether st has the stamp that they began with. */
+bool files_cache_names_same(const struct files_names *names, const struct stat *st);
 /* Before it is told that these were all; st: of the directory now. */
 void files_cache_names_end(
 	struct files *files, uint64_t ino, const struct files_names *names, const struct stat *st);

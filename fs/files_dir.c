@@ -24,15 +24,19 @@ struct dirent64_raw {
 
 /* A directory that is being listed. The kernel opens directories without asking (see session_ops.c),
  * so this lives from the first request for its names to the last, or until too many others do: a
- * place that nobody has kept is found again by its offset, as for a file server. */
+ * place that nobody has kept is found again by its offset, as for a file server. Whose it was cannot
+ * be told for sure when several are at the same place, so each goes on with what is there by then. */
 struct files_dir {
 	struct list link; /* in files.dirs, while no request uses it */
 	fuse_ino_t node;
+	pid_t reader; /* who asked for the last part */
+	uint64_t begun_usec;
 	int fd; /* owned; -1 with reserved */
 	dev_t dev;
 	ino_t ino;
 	bool reserved; /* is listed as empty */
 	struct files_names names; /* as it was at the beginning */
+	bool settled; /* a change since then shows in the directory's times */
 	uint64_t kept_usec; /* since when no request uses it */
 	int64_t next_off; /* of the entry at pos */
 	size_t pos, len; /* in listing */
@@ -108,7 +112,16 @@ static bool is_listed_too(struct files *files, fuse_ino_t ino)
 	return found;
 }
 
-static struct files_dir *take_kept(struct files *files, fuse_ino_t ino, off_t off)
+static bool is_likelier(const struct files_dir *dir, const struct files_dir *other, pid_t reader)
+{
+	if (!other || (dir->reader == reader) != (other->reader == reader))
+		return !other || dir->reader == reader;
+	return dir->begun_usec > other->begun_usec;
+}
+
+/* The one that was begun last, of the same reader if there is one: what an overlay merges it lists as it
+ * was when it was opened. */
+static struct files_dir *take_kept(struct files *files, fuse_ino_t ino, off_t off, pid_t reader)
 {
 	struct files_dir *found = NULL;
 	struct list *item;
@@ -118,12 +131,12 @@ static struct files_dir *take_kept(struct files *files, fuse_ino_t ino, off_t of
 	{
 		struct files_dir *dir = list_entry(item, struct files_dir, link);
 
-		if (dir->node != ino || dir->next_off != off)
-			continue;
-		list_remove(item);
+		if (dir->node == ino && dir->next_off == off && is_likelier(dir, found, reader))
+			found = dir;
+	}
+	if (found) {
+		list_remove(&found->link);
 		files->dirs_len--;
-		found = dir;
-		break;
 	}
 	pthread_mutex_unlock(&files->dirs_lock);
 	return found;
@@ -175,6 +188,7 @@ static int open_dir(struct files *files, struct files_dir *dir, bool from_start)
 	if (r < 0)
 		return r;
 	dir->names = files_cache_names_begin(files, &st);
+	dir->settled = dir->names.sure;
 	if (!from_start || is_listed_too(files, dir->node))
 		dir->names.sure = false;
 	return 0;
@@ -190,6 +204,7 @@ static int new_dir(struct files *files, fuse_ino_t ino, bool from_start, struct 
 		return -ENOMEM;
 	dir->node = ino;
 	dir->fd = -1;
+	dir->begun_usec = clock_monotonic_usec();
 	dir->next_off = 0;
 	dir->pos = dir->len = 0;
 	r = open_dir(files, dir, from_start);
@@ -201,11 +216,34 @@ static int new_dir(struct files *files, fuse_ino_t ino, bool from_start, struct 
 	return 0;
 }
 
-/* From the beginning it is read anew. */
-static int dir_at(struct files *files, fuse_ino_t ino, off_t off, struct files_dir **ret)
+/* Names that were read for an earlier part are given only if they are still those of the directory. */
+static void drop_old(struct files *files, struct files_dir *dir)
 {
-	*ret = off ? take_kept(files, ino, off) : NULL;
-	return *ret ? 0 : new_dir(files, ino, off == 0, ret);
+	struct stat st;
+
+	if (dir->settled && stat_dir(files, dir, &st) == 0 &&
+		files_cache_names_same(&dir->names, &st))
+		return;
+	dir->settled = false;
+	if (dir->pos < dir->len)
+		dir->next_off = -1;
+}
+
+/* From the beginning it is read anew. */
+static int dir_at(
+	struct files *files, fuse_req_t req, fuse_ino_t ino, off_t off, struct files_dir **ret)
+{
+	pid_t reader = fuse_req_ctx(req)->pid;
+	int r = 0;
+
+	*ret = off ? take_kept(files, ino, off, reader) : NULL;
+	if (*ret && !(*ret)->reserved)
+		drop_old(files, *ret);
+	if (!*ret)
+		r = new_dir(files, ino, off == 0, ret);
+	if (r == 0)
+		(*ret)->reader = reader;
+	return r;
 }
 
 void files_fsyncdir(struct files *files, fuse_req_t req, fuse_ino_t ino, int datasync)
@@ -390,7 +428,7 @@ static void list(struct files *files, fuse_req_t req, fuse_ino_t ino, size_t siz
 	struct node_use use = {.type = S_IFDIR};
 	struct answer a = {.files = files, .req = req, .ino = ino};
 	struct files_dir *dir = NULL;
-	int r = dir_at(files, ino, off, &dir);
+	int r = dir_at(files, req, ino, off, &dir);
 
 	if (r == 0) {
 		/* The open directory itself: names are looked up where they were listed. */

@@ -53,6 +53,41 @@ load ../lib/helper
 	eq "$status $output" "0 "
 }
 
+@test "one who lists anew sees what is there, not what somebody else began to list before" {
+	cat >"$T/anew.py" <<-'END'
+		import os, subprocess, sys
+		mount, way = sys.argv[1:]
+		where = mount + "/files/work/" + way
+		os.mkdir(where)
+		names = ["%050d" % i for i in range(390)]
+		for name in names:
+		    open(where + "/" + name, "w").close()
+		def remove(name):
+		    if way == "outside":
+		        os.unlink(where + "/" + name)
+		    else:
+		        subprocess.run([os.environ["SANDPIT"], "run", mount, "rm", "/work/inside/" + name], check=True)
+		begun = []
+		for turn in range(12):
+		    begun.append(os.scandir(where))
+		    next(begun[-1])
+		    if turn % 3 == 2:
+		        begun.pop(0).close()
+		    remove(names.pop(turn * 27 % len(names)))
+		    for again in range(2):
+		        if sorted(os.listdir(where)) != names:
+		            sys.exit("turn %d: %s" % (turn, set(os.listdir(where)) ^ set(names)))
+		for reader in begun:
+		    seen = [entry.name for entry in reader]
+		    if len(seen) != len(set(seen)) or len(set(names) - set(seen)) > 1:
+		        sys.exit("one who began before sees %s" % seen)
+	END
+	for way in outside inside; do
+		run python3 "$T/anew.py" "$D" "$way"
+		eq "$way $status $output" "$way 0 "
+	done
+}
+
 @test "a directory that is removed while it is read ends" {
 	mkdir "$D/files/work/d"
 	: >"$D/files/work/d/f"
