@@ -219,14 +219,21 @@ static struct node_stamp stamp_of(const struct stat *st)
 		.mtime_nsec = nsec_of(&st->st_mtim), .ctime_nsec = nsec_of(&st->st_ctim)};
 }
 
-struct files_names files_cache_names_begin(struct files *files, const struct stat *st)
+struct files_names files_cache_names_begin(struct files *files, uint64_t ino, const struct stat *st)
 {
 	struct files_names names = {.stamp = stamp_of(st)};
 	struct timespec tick;
 
 	clock_gettime(CLOCK_REALTIME_COARSE, &tick);
-	names.sure = files->mtime_is_true && nsec_of(&tick) > names.stamp.ctime_nsec;
+	names.settled = files->mtime_is_true && nsec_of(&tick) > names.stamp.ctime_nsec;
+	names.alone = node_table_names_begin(files->nodes, ino, &names.parts);
 	return names;
+}
+
+void files_cache_names_part(struct files *files, uint64_t ino, struct files_names *names)
+{
+	names->parts++;
+	node_table_names_part(files->nodes, ino);
 }
 
 bool files_cache_names_same(const struct files_names *names, const struct stat *st)
@@ -246,10 +253,11 @@ void files_cache_names_end(
 	struct files *files, uint64_t ino, const struct files_names *names, const struct stat *st)
 {
 	struct node_stamp stamp = stamp_of(st);
+	bool alone = node_table_names_end(files->nodes, ino, names->parts) && names->alone;
 
 	if (!files->cache.session)
 		return;
-	if (names->sure && files_cache_names_same(names, st))
+	if (alone && names->settled && files_cache_names_same(names, st))
 		node_table_names_told(files->nodes, ino, &stamp);
 	else
 		forget_names_of(&files->cache, ino);

@@ -88,9 +88,14 @@ double files_cache_attr(
  * has all of them it keeps them, if it may: until other attributes of the directory are told. */
 struct files_names {
 	struct node_stamp stamp;
-	bool sure; /* what has the same stamp later has the same names */
+	bool settled; /* what has the same stamp later has the same names */
+	bool alone; /* the kernel has no part of what somebody else began to list */
+	unsigned parts; /* as many as node_table.c counts if nobody else gets one */
 };
-struct files_names files_cache_names_begin(struct files *files, const struct stat *st);
+struct files_names files_cache_names_begin(
+	struct files *files, uint64_t ino, const struct stat *st);
+/* Before it is told a part of them. */
+void files_cache_names_part(struct files *files, uint64_t ino, struct files_names *names);
 /* Whether st has the stamp that they began with. */
 bool files_cache_names_same(const struct files_names *names, const struct stat *st);
 /* Before it is told that these were all; st: of the directory now. */

@@ -36,15 +36,12 @@ struct files_dir {
 	ino_t ino;
 	bool reserved; /* is listed as empty */
 	struct files_names names; /* as it was at the beginning */
-	bool settled; /* a change since then shows in the directory's times */
-	uint64_t kept_usec; /* since when no request uses it */
 	int64_t next_off; /* of the entry at pos */
 	size_t pos, len; /* in listing */
 	char listing[LISTING_SIZE] __attribute__((aligned(8)));
 };
 
 #define DIRS_MAX 32 /* that are kept between requests */
-#define ABANDONED_USEC (5 * USEC_PER_SEC) /* whoever waits so long does not go on */
 
 /* What one request fills. */
 struct answer {
@@ -94,24 +91,6 @@ void files_dirs_free(struct files *files)
 	}
 }
 
-/* Somebody else is listing the same directory: what the kernel has of it by the end may be both's. */
-static bool is_listed_too(struct files *files, fuse_ino_t ino)
-{
-	uint64_t recent = clock_monotonic_usec() - ABANDONED_USEC;
-	bool found = false;
-	struct list *item;
-
-	pthread_mutex_lock(&files->dirs_lock);
-	list_for_each(item, &files->dirs)
-	{
-		const struct files_dir *dir = list_entry(item, struct files_dir, link);
-
-		found = found || (dir->node == ino && dir->kept_usec > recent);
-	}
-	pthread_mutex_unlock(&files->dirs_lock);
-	return found;
-}
-
 static bool is_likelier(const struct files_dir *dir, const struct files_dir *other, pid_t reader)
 {
 	if (!other || (dir->reader == reader) != (other->reader == reader))
@@ -146,7 +125,6 @@ static void keep(struct files *files, struct files_dir *dir)
 {
 	struct files_dir *oldest = NULL;
 
-	dir->kept_usec = clock_monotonic_usec();
 	pthread_mutex_lock(&files->dirs_lock);
 	list_add_tail(&files->dirs, &dir->link);
 	if (files->dirs_len < DIRS_MAX) {
@@ -187,10 +165,9 @@ static int open_dir(struct files *files, struct files_dir *dir, bool from_start)
 	r = stat_dir(files, dir, &st);
 	if (r < 0)
 		return r;
-	dir->names = files_cache_names_begin(files, &st);
-	dir->settled = dir->names.sure;
-	if (!from_start || is_listed_too(files, dir->node))
-		dir->names.sure = false;
+	dir->names = files_cache_names_begin(files, dir->node, &st);
+	if (!from_start)
+		dir->names.alone = false;
 	return 0;
 }
 
@@ -221,10 +198,10 @@ static void drop_old(struct files *files, struct files_dir *dir)
 {
 	struct stat st;
 
-	if (dir->settled && stat_dir(files, dir, &st) == 0 &&
+	if (dir->names.settled && stat_dir(files, dir, &st) == 0 &&
 		files_cache_names_same(&dir->names, &st))
 		return;
-	dir->settled = false;
+	dir->names.settled = false;
 	if (dir->pos < dir->len)
 		dir->next_off = -1;
 }
@@ -402,6 +379,7 @@ static void end_part(struct answer *a, struct files_dir *dir, int r)
 	struct stat st;
 
 	if (r == 0 && a->len && !dir->reserved) {
+		files_cache_names_part(a->files, a->ino, &dir->names);
 		keep(a->files, dir);
 		return;
 	}

@@ -166,6 +166,12 @@ unsigned node_table_take_promised(struct node_table *t, uint64_t *ret_ids, unsig
 bool node_table_is(struct node_table *t, uint64_t id, const struct node_key *key);
 uint64_t node_table_of_key(struct node_table *t, const struct node_key *key);
 
+/* Parts of a directory's names that the kernel is given are counted, as it mixes those of all who list it.
+ * A listing begins: whether all before have come to their end. Another part. The end: whether there were as
+ * many as parts, so nobody else's. */
+bool node_table_names_begin(struct node_table *t, uint64_t id, unsigned *ret_parts);
+void node_table_names_part(struct node_table *t, uint64_t id);
+bool node_table_names_end(struct node_table *t, uint64_t id, unsigned parts);
 /* The kernel was given the names of the directory, as they are at this stamp. */
 void node_table_names_told(struct node_table *t, uint64_t id, const struct node_stamp *stamp);
 /* Whether it has to be told to drop them: it was given some, and the stamp is another. Says so once. */

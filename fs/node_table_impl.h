@@ -38,6 +38,8 @@ struct node {
 	struct node_stamp stamp;
 	uint64_t token;
 	bool listed; /* the kernel may hold a directory's names, as they were at the stamp, if stamped */
+	unsigned parts,
+		ended_parts; /* of its names, that the kernel was given, and when one ended last */
 	int backing_id; /* of its handles that have one */
 	unsigned backed, cached; /* handles of regular files, by how the kernel serves them */
 	unsigned mappers; /* handles through whose mappings it may be changed unseen */

@@ -225,3 +225,44 @@ void node_table_rename_end(struct node_table *t, bool renamed, uint64_t parent, 
 	pthread_cond_broadcast(&t->rename_ended);
 	node_table_unlock(t);
 }
+
+bool node_table_names_begin(struct node_table *t, uint64_t id, unsigned *ret_parts)
+{
+	bool alone = false;
+	struct node *node;
+
+	node_table_lock(t);
+	node = node_table_find(t, id);
+	if (node) {
+		*ret_parts = node->parts;
+		alone = node->parts == node->ended_parts;
+	}
+	node_table_unlock(t);
+	return alone;
+}
+
+void node_table_names_part(struct node_table *t, uint64_t id)
+{
+	struct node *node;
+
+	node_table_lock(t);
+	node = node_table_find(t, id);
+	if (node)
+		node->parts++;
+	node_table_unlock(t);
+}
+
+bool node_table_names_end(struct node_table *t, uint64_t id, unsigned parts)
+{
+	bool alone = false;
+	struct node *node;
+
+	node_table_lock(t);
+	node = node_table_find(t, id);
+	if (node) {
+		alone = node->parts == parts;
+		node->ended_parts = node->parts;
+	}
+	node_table_unlock(t);
+	return alone;
+}

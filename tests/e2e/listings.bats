@@ -88,6 +88,37 @@ load ../lib/helper
 	done
 }
 
+@test "what somebody began to list and left is not listed when the time of change was set back" {
+	inside 'mkdir /work/d; cd /work/d; for i in $(seq 600); do : >a-name-that-is-long-$i; done
+		touch -d 2020-01-01 .; mkdir /work/others; cd /work/others; mkdir $(seq 0 39)
+		for i in $(seq 0 39); do for j in 1 2 3 4 5 6; do : >$i/$j; done; done'
+	cat >"$T/left.py" <<-'END'
+		import ctypes, os, sys
+		mount, where = sys.argv[1], sys.argv[1] + "/files/work/d"
+		libc = ctypes.CDLL(None)
+		held = os.open(where, os.O_RDONLY)
+		def begin(where):
+		    left = os.open(where, os.O_RDONLY)
+		    data = ctypes.create_string_buffer(4096)
+		    libc.syscall(217, left, data, len(data)) # getdents64
+		    os.close(left)
+		    return data.raw
+		data = begin(where)
+		first = data[data.index(b"a-name"):].split(b"\0")[0].decode()
+		for other in range(40):
+		    begin("%s/files/work/others/%d" % (mount, other))
+		with open(mount + "/ctl/run", "w") as request:
+		    # Times of the same tick of the clock are not trusted: it must have gone on.
+		    request.write("cd /work/d && rm %s && touch -d 2020-01-01 . && sleep 0.1" % first)
+		for again in range(3):
+		    names = os.listdir(where)
+		    if first in names or len(names) != 599:
+		        sys.exit("%d names, with the removed one: %s" % (len(names), first in names))
+	END
+	run python3 "$T/left.py" "$D"
+	eq "$status $output" "0 "
+}
+
 @test "a directory that is removed while it is read ends" {
 	mkdir "$D/files/work/d"
 	: >"$D/files/work/d/f"
