@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -271,10 +272,14 @@ void files_watch_drain(struct files *files)
 	struct files_watch *watch = &files->cache.watch;
 	char buffer[BUFFER_SIZE] __attribute__((aligned(8)));
 	bool wrong = false;
+	int left = 0;
 	ssize_t len;
 
 	pthread_mutex_lock(&watch->lock);
-	while ((len = read(watch->fd, buffer, sizeof(buffer))) > 0) {
+	/* Not what comes meanwhile, which may be without end. */
+	ioctl(watch->fd, FIONREAD, &left);
+	while (left > 0 && (len = read(watch->fd, buffer, sizeof(buffer))) > 0) {
+		left -= (int)len;
 		atomic_fetch_add(&files->cache.generation, 1);
 		wrong = handle_all(files, buffer, len) || wrong;
 	}
