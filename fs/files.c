@@ -84,6 +84,7 @@ int files_new(const struct files_config *config, struct files **ret, struct fail
 	pthread_mutex_init(&files->devices_lock, NULL);
 	pthread_mutex_init(&files->dirs_lock, NULL);
 	pthread_mutex_init(&files->cache.watch.lock, NULL);
+	files_missed_init(&files->cache.missed);
 	pthread_mutex_init(&files->backing.lock, NULL);
 	list_init(&files->cache.watch.all);
 	files->cache.watch.fd = -1;
@@ -104,6 +105,7 @@ void files_free(struct files *files)
 	files_dirs_free(files);
 	files_watch_close(&files->cache.watch);
 	pthread_mutex_destroy(&files->cache.watch.lock);
+	files_missed_close(&files->cache.missed);
 	pthread_mutex_destroy(&files->backing.lock);
 	node_table_free(files->nodes);
 	pthread_mutex_destroy(&files->dirs_lock);
@@ -209,8 +211,12 @@ static int enter_held(
 void files_reply_entry(struct files *files, fuse_req_t req, const struct files_term *term,
 	const struct fuse_entry_param *e)
 {
+	struct fuse_entry_param last = *e;
+
 	files_cache_settle(files);
-	if (fuse_reply_entry(req, e) == -ENOENT)
+	if (files_cache_is_over(files, term))
+		last.entry_timeout = last.attr_timeout = 0;
+	if (fuse_reply_entry(req, &last) == -ENOENT)
 		files_forget(files, e->ino, 1);
 	else
 		files_cache_end(files, term, e->ino);

@@ -39,11 +39,18 @@ void files_cache_start(struct files *files, struct fuse_session *session)
 	atomic_store(&cache->tokens, 1);
 	cache->quiet_token = 1;
 	files_watch_open(&cache->watch);
+	files_missed_open(&cache->missed);
 }
 
-static void forget_attr(struct files_cache *cache, uint64_t ino)
+int files_cache_take_back(struct files *files, uint64_t ino)
 {
-	fuse_lowlevel_notify_inval_inode(cache->session, ino, -1, 0);
+	return fuse_lowlevel_notify_inval_inode(files->cache.session, ino, -1, 0);
+}
+
+static void forget_attr(struct files *files, uint64_t ino)
+{
+	if (files_cache_take_back(files, ino) == -ENOENT)
+		files_missed_add(files, ino);
 }
 
 static void forget_attrs(struct files *files)
@@ -54,7 +61,7 @@ static void forget_attrs(struct files *files)
 	do {
 		len = node_table_take_promised(files->nodes, inos, BATCH);
 		for (unsigned i = 0; i < len; i++)
-			forget_attr(&files->cache, inos[i]);
+			forget_attr(files, inos[i]);
 	} while (len == BATCH);
 }
 
@@ -81,7 +88,7 @@ void files_cache_forget_names(struct files *files)
 void files_cache_forget_attr(struct files *files, uint64_t ino)
 {
 	if (node_table_unpromise(files->nodes, ino))
-		forget_attr(&files->cache, ino);
+		forget_attr(files, ino);
 }
 
 static bool is_quiet(struct files_cache *cache)
@@ -288,14 +295,19 @@ double files_cache_attr(
 	if (!promise(cache, &own) || !node_table_promise(files->nodes, ino, PROMISED_MAX, &oldest))
 		return 0;
 	if (oldest)
-		forget_attr(cache, oldest);
+		forget_attr(files, oldest);
 	return LONG_SEC;
+}
+
+bool files_cache_is_over(struct files *files, const struct files_term *term)
+{
+	return atomic_load(&files->cache.generation) != term->generation;
 }
 
 void files_cache_end(struct files *files, const struct files_term *term, uint64_t ino)
 {
-	if (term->covered && atomic_load(&files->cache.generation) != term->generation)
-		forget_attr(&files->cache, ino);
+	if (term->covered && files_cache_is_over(files, term))
+		forget_attr(files, ino);
 }
 
 uint64_t files_cache_token(struct files *files)

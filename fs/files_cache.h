@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fs/files_missed.h"
 #include "fs/files_watch.h"
 #include "fs/node_table.h"
 
@@ -38,6 +39,7 @@ struct files_cache {
 	atomic_uint_fast64_t tokens; /* see files_cache_token() */
 	atomic_uint_fast64_t quiet_token;
 	struct files_watch watch;
+	struct files_missed missed;
 };
 
 /* What an answer may promise, begun before the tree is looked at. */
@@ -62,6 +64,9 @@ void files_cache_busy(struct files *files, bool busy);
 
 /* Takes back all that was promised, when anything was. */
 void files_cache_renew(struct files *files);
+
+/* Takes the attributes of one node back. -ENOENT: the kernel does not know it. */
+int files_cache_take_back(struct files *files, uint64_t ino);
 
 /* Takes back the names, or the attributes of one node if they were promised. */
 void files_cache_forget_names(struct files *files);
@@ -101,6 +106,9 @@ bool files_cache_names_same(const struct files_names *names, const struct stat *
 /* Before it is told that these were all; st: of the directory now. */
 void files_cache_names_end(
 	struct files *files, uint64_t ino, const struct files_names *names, const struct stat *st);
+
+/* Whether something has changed since: what has been promised meanwhile must not be told. */
+bool files_cache_is_over(struct files *files, const struct files_term *term);
 
 /* After the answer: if the promise was wrong by then, it is taken back. */
 void files_cache_end(struct files *files, const struct files_term *term, uint64_t ino);

@@ -433,6 +433,18 @@ static void end_lookups(struct node_table *t, struct node *node)
 		node_table_rest(t, node);
 }
 
+bool node_table_is_looked_up(struct node_table *t, uint64_t id)
+{
+	struct node *node;
+	bool is;
+
+	node_table_lock(t);
+	node = node_table_find(t, id);
+	is = node && node->lookups;
+	node_table_unlock(t);
+	return is;
+}
+
 void node_table_forget(struct node_table *t, uint64_t id, uint64_t lookups)
 {
 	struct node *node;

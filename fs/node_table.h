@@ -106,6 +106,9 @@ int node_table_enter_nameless(struct node_table *t, const struct node_key *key, 
 /* One more lookup of a node that is known. -ESTALE: it is not. */
 int node_table_again(struct node_table *t, uint64_t id);
 
+/* Whether the kernel has looked it up and not forgotten it. */
+bool node_table_is_looked_up(struct node_table *t, uint64_t id);
+
 /* Takes lookups back. A node without any that nothing else needs is idle: it can still be used, as
  * long as there are not too many newer ones, and is freed at once if it has no name. Unknown ids are
  * ignored. */

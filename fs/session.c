@@ -134,14 +134,32 @@ static void on_changes(struct loop_source *loop_source, uint32_t events)
 	files_watch_drain(m->files);
 }
 
+static struct source missed;
+
+static void on_missed(struct loop_source *loop_source, uint32_t events)
+{
+	struct mount *m = container_of(loop_source, struct source, loop)->m;
+
+	(void)events;
+	m->own_events++;
+	files_missed_retry(m->files);
+}
+
+static int watch_fd(struct mount *m, struct source *to, int fd,
+	void (*ready)(struct loop_source *source, uint32_t events))
+{
+	*to = (struct source){.loop = {.fd = fd, .ready = ready}, .m = m};
+	return fd < 0 ? 0 : loop_watch(m->loop, &to->loop, EPOLLIN);
+}
+
 /* Of what the sandbox changes in files/ behind the kernel's back. */
 static int watch_changes(struct mount *m)
 {
-	int fd = files_watch_fd(m->files);
+	int r;
 
 	sandbox_watch_quiet(m->sandbox, on_quiet, m);
-	changes = (struct source){.loop = {.fd = fd, .ready = on_changes}, .m = m};
-	return fd < 0 ? 0 : loop_watch(m->loop, &changes.loop, EPOLLIN);
+	r = watch_fd(m, &changes, files_watch_fd(m->files), on_changes);
+	return r < 0 ? r : watch_fd(m, &missed, files_missed_fd(m->files), on_missed);
 }
 
 int session_watch(struct mount *m, struct fail *f)
