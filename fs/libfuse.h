@@ -1,5 +1,5 @@
-// libfuse, and what differs between its versions: passthrough and the handling of set-id bits came
-// with 3.17.
+// libfuse, and what differs between its versions: passthrough came with 3.17, as did that the kernel is
+// told of parallel operations in a directory, and that set-id bits are taken away here.
 #pragma once
 
 #define FUSE_USE_VERSION 314
@@ -18,12 +18,6 @@ static inline const char *libfuse_version(void)
 #define LIBFUSE_CAP_KILLPRIV FUSE_CAP_HANDLE_KILLPRIV_V2
 #define LIBFUSE_CAP_PASSTHROUGH FUSE_CAP_PASSTHROUGH
 
-/* Files below may lie on an overlay, as those of /usr do. */
-static inline void libfuse_stack_over(struct fuse_conn_info *conn)
-{
-	conn->max_backing_stack_depth = FUSE_BACKING_STACKED_OVER;
-}
-
 static inline void libfuse_set_backing(struct fuse_file_info *fi, int id)
 {
 	fi->backing_id = id;
@@ -35,11 +29,6 @@ static inline void libfuse_set_backing(struct fuse_file_info *fi, int id)
 #define LIBFUSE_CAP_KILLPRIV 0
 #define LIBFUSE_CAP_PASSTHROUGH 0
 
-static inline void libfuse_stack_over(struct fuse_conn_info *conn)
-{
-	(void)conn;
-}
-
 static inline void libfuse_set_backing(struct fuse_file_info *fi, int id)
 {
 	(void)fi;
@@ -47,3 +36,8 @@ static inline void libfuse_set_backing(struct fuse_file_info *fi, int id)
 }
 
 #endif
+
+/* To be called last by the init operation. */
+void libfuse_on_init(struct fuse_conn_info *conn);
+/* To be called once it is mounted, before the first request. Returns 0 or -errno. */
+int libfuse_mounted(struct fuse_session *session);

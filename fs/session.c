@@ -115,7 +115,8 @@ int session_mount(struct mount *m, struct fail *f)
 				  "mode 0666?)"
 				: "see the line above");
 	}
-	return 0;
+	r = libfuse_mounted(m->session);
+	return r < 0 ? fail_errno(f, r, "taking over what libfuse tells the kernel") : 0;
 }
 
 static void on_quiet(void *arg, bool quiet)

@@ -74,9 +74,9 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	/* Read-ahead and the like: as long as so many wait for a disk, the kernel asks for no more. */
 	conn->max_background = BACKGROUND_MAX;
 	conn->congestion_threshold = BACKGROUND_MAX;
-	libfuse_stack_over(conn);
 	files_backing_offer(
 		((struct mount *)userdata)->files, conn->capable & LIBFUSE_CAP_PASSTHROUGH);
+	libfuse_on_init(conn);
 }
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
