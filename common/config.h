@@ -38,6 +38,7 @@ struct config {
 	uint64_t kernels; /* how many run at once */
 	uint64_t threads; /* that serve files/; more while the disk does not answer */
 	uint64_t timeout; /* seconds, default of runs; 0: none */
+	bool idle_poll;
 	bool allow_other;
 	bool nonempty;
 };

@@ -48,6 +48,8 @@ const struct config_key config_keys[] = {
 		"kernels in code/ that run at once"},
 	{"threads", CONFIG_COUNT, AT(threads), "8", NULL, 1, 64, NULL,
 		"threads that serve files/; more while the disk does not answer"},
+	{"idle_poll", CONFIG_FLAG, AT(idle_poll), "yes", NULL, 0, 0, NULL,
+		"as root: while requests follow one another no processor sleeps"},
 	{"timeout", CONFIG_SECONDS, AT(timeout), "0", NULL, 1, 1000000000, "none",
 		"time limit of runs that name none"},
 	{"allow_other", CONFIG_FLAG, AT(allow_other), "no", NULL, 0, 0, NULL,

@@ -10,6 +10,7 @@
 #include "common/fail.h"
 #include "common/list.h"
 #include "common/loop.h"
+#include "fs/idle_poll.h"
 #include "fs/removals.h"
 #include "runner/run.h"
 #include "runner/sandbox.h"
@@ -54,6 +55,7 @@ struct mount {
 	struct event_log *log;
 	struct agent *agent;
 	struct fuse_session *session;
+	struct idle_poll idle_poll;
 
 	uint64_t own_events; /* of the loop's: those that tell nothing of the sandbox... */
 	uint64_t heard; /* ...and the others, when files/ was last told of them */

@@ -66,6 +66,7 @@ static void on_requests(struct loop_source *loop_source, uint32_t events)
 			loop_stop(m->loop);
 			return;
 		}
+		idle_poll_request(&m->idle_poll);
 		fuse_session_process_buf(m->session, buffer);
 		if (!loop_leads())
 			return;
@@ -115,6 +116,7 @@ int session_mount(struct mount *m, struct fail *f)
 				  "mode 0666?)"
 				: "see the line above");
 	}
+	idle_poll_init(&m->idle_poll, m->config->idle_poll);
 	r = libfuse_mounted(m->session);
 	return r < 0 ? fail_errno(f, r, "taking over what libfuse tells the kernel") : 0;
 }
@@ -144,6 +146,17 @@ static void on_missed(struct loop_source *loop_source, uint32_t events)
 	(void)events;
 	m->own_events++;
 	files_missed_retry(m->files);
+}
+
+static struct source idle;
+
+static void on_idle(struct loop_source *loop_source, uint32_t events)
+{
+	struct mount *m = container_of(loop_source, struct source, loop)->m;
+
+	(void)events;
+	m->own_events++;
+	idle_poll_look(&m->idle_poll);
 }
 
 static int watch_fd(struct mount *m, struct source *to, int fd,
@@ -178,6 +191,8 @@ int session_watch(struct mount *m, struct fail *f)
 		files_cache_start(m->files, m->session);
 		r = watch_changes(m);
 	}
+	if (r == 0)
+		r = watch_fd(m, &idle, idle_poll_fd(&m->idle_poll), on_idle);
 	return r < 0 ? fail_errno(f, r, "watching the FUSE device") : 0;
 }
 
@@ -193,6 +208,7 @@ void session_close(struct mount *m)
 	fuse_session_unmount(m->session);
 	fuse_session_destroy(m->session);
 	m->session = NULL;
+	idle_poll_close(&m->idle_poll);
 	if (!buffer)
 		return;
 	free_buffer(buffer);

@@ -135,6 +135,7 @@ static void add_enabled(struct json_out *j, const struct mount *m)
 	else
 		json_out_null(j, "passthroughWhyNot");
 	json_out_bool(j, "keepsNames", files_cache_keeps_names(m->files));
+	json_out_bool(j, "idlePoll", idle_poll_can(&m->idle_poll));
 	json_out_bool(j, "allowOther", m->config->allow_other);
 	json_out_object_end(j);
 }
