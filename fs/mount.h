@@ -12,6 +12,7 @@
 #include "common/loop.h"
 #include "fs/idle_poll.h"
 #include "fs/removals.h"
+#include "fs/spin.h"
 #include "runner/run.h"
 #include "runner/sandbox.h"
 
@@ -56,6 +57,7 @@ struct mount {
 	struct agent *agent;
 	struct fuse_session *session;
 	struct idle_poll idle_poll;
+	struct spin spin;
 
 	uint64_t own_events; /* of the loop's: those that tell nothing of the sandbox... */
 	uint64_t heard; /* ...and the others, when files/ was last told of them */

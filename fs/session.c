@@ -55,13 +55,15 @@ static void on_requests(struct loop_source *loop_source, uint32_t events)
 
 	(void)events;
 	m->own_events++;
-	for (int i = 0; buffer && i < REQUESTS_IN_A_ROW; i++) {
+	for (int handled = 0; buffer && handled < REQUESTS_IN_A_ROW;) {
 		int n = fuse_session_receive_buf(m->session, buffer);
 
-		if (n == -EINTR)
+		if (n == -EINTR || (n == -EAGAIN && handled && spin_pause(&m->spin)))
 			continue;
 		if (n == -EAGAIN)
 			return;
+		handled++;
+		spin_found(&m->spin);
 		if (n <= 0) {
 			loop_stop(m->loop);
 			return;
