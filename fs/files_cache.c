@@ -34,12 +34,14 @@ void files_cache_start(struct files *files, struct fuse_session *session)
 {
 	struct files_cache *cache = &files->cache;
 
+	/* What could not be taken back is not promised. */
+	if (files_missed_open(&cache->missed) < 0)
+		return;
 	cache->can_forget_names = forget_names(session) == 0;
 	cache->session = session;
 	atomic_store(&cache->tokens, 1);
 	cache->quiet_token = 1;
 	files_watch_open(&cache->watch);
-	files_missed_open(&cache->missed);
 }
 
 int files_cache_take_back(struct files *files, uint64_t ino)

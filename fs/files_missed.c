@@ -8,10 +8,11 @@
 #include "common/scope.h"
 #include "fs/files_impl.h"
 
-/* From a millisecond on, twice as long each time: some seconds in all, after which no thread can
- * still be on its way. */
-#define TRIES_MAX 12
+/* From a millisecond on, twice as long each time, up to some seconds. Nothing is given up: a thread may
+ * be held up on its way for any time, and in the end the kernel either has the node or forgets it. */
 #define FIRST_NSEC 1000000u
+#define DOUBLINGS_MAX 12
+#define BATCH 256
 
 void files_missed_init(struct files_missed *missed)
 {
@@ -38,7 +39,7 @@ int files_missed_fd(const struct files *files)
 
 static void set_timer(const struct files_missed *missed)
 {
-	uint64_t nsec = (uint64_t)FIRST_NSEC << missed->tries;
+	uint64_t nsec = (uint64_t)FIRST_NSEC << missed->doublings;
 	const struct itimerspec time = {.it_value = {
 						.tv_sec = (time_t)(nsec / 1000000000u),
 						.tv_nsec = (long)(nsec % 1000000000u),
@@ -50,52 +51,46 @@ static void set_timer(const struct files_missed *missed)
 void files_missed_add(struct files *files, uint64_t ino)
 {
 	struct files_missed *missed = &files->cache.missed;
-	bool known = false;
 
-	if (missed->fd < 0 || !node_table_is_looked_up(files->nodes, ino))
+	if (!node_table_miss(files->nodes, ino))
 		return;
 	pthread_mutex_lock(&missed->lock);
-	for (unsigned i = 0; i < missed->len; i++)
-		known = known || missed->inos[i] == ino;
-	if (!known && missed->len < FILES_MISSED_MAX)
-		missed->inos[missed->len++] = ino;
-	else if (!known)
-		missed->more = true;
-	missed->tries = 0;
-	set_timer(missed);
+	if (!missed->is_soon) {
+		missed->is_soon = true;
+		missed->doublings = 0;
+		set_timer(missed);
+	}
 	pthread_mutex_unlock(&missed->lock);
 }
 
-/* Keeps those that the kernel still does not know, though it was told of them. */
+/* Those that there are now: what the kernel still does not know goes behind them. */
 static void retry_all(struct files *files)
 {
-	struct files_missed *missed = &files->cache.missed;
-	unsigned kept = 0;
+	uint64_t inos[BATCH];
+	unsigned left = node_table_count_missed(files->nodes), len = 1;
 
-	for (unsigned i = 0; i < missed->len; i++) {
-		uint64_t ino = missed->inos[i];
-
-		if (files_cache_take_back(files, ino) == -ENOENT &&
-			node_table_is_looked_up(files->nodes, ino))
-			missed->inos[kept++] = ino;
+	for (; left && len; left -= len) {
+		len = node_table_take_missed(files->nodes, inos, left < BATCH ? left : BATCH);
+		for (unsigned i = 0; i < len; i++)
+			if (files_cache_take_back(files, inos[i]) == -ENOENT)
+				node_table_miss(files->nodes, inos[i]);
 	}
-	missed->len = ++missed->tries < TRIES_MAX ? kept : 0;
-	if (missed->len)
-		set_timer(missed);
 }
 
 void files_missed_retry(struct files *files)
 {
 	struct files_missed *missed = &files->cache.missed;
 	uint64_t expired;
-	bool more;
 
 	(void)!read(missed->fd, &expired, sizeof(expired));
 	pthread_mutex_lock(&missed->lock);
-	retry_all(files);
-	more = missed->more;
-	missed->more = false;
+	missed->is_soon = false;
 	pthread_mutex_unlock(&missed->lock);
-	if (more)
-		files_cache_renew(files);
+	retry_all(files);
+	pthread_mutex_lock(&missed->lock);
+	if (!missed->is_soon && node_table_count_missed(files->nodes)) {
+		missed->doublings += missed->doublings < DOUBLINGS_MAX;
+		set_timer(missed);
+	}
+	pthread_mutex_unlock(&missed->lock);
 }

@@ -1,5 +1,6 @@
 // Nodes whose attributes could not be taken back: the kernel did not know them yet, as the answer that
-// told of them was still on its way in. They are taken back a moment later, or nobody ever would.
+// told of them was still on its way in. They are taken back a moment later, or nobody ever would. The table
+// of nodes remembers which they are, so there may be any number.
 #pragma once
 
 #include <pthread.h>
@@ -8,19 +9,15 @@
 
 struct files;
 
-#define FILES_MISSED_MAX 256
-
 struct files_missed {
 	int fd; /* owned; a timer; -1: none */
-	pthread_mutex_t lock; /* guards the rest */
-	uint64_t inos[FILES_MISSED_MAX];
-	unsigned len;
-	bool more; /* than there is room for */
-	unsigned tries; /* since the last one came */
+	pthread_mutex_t lock; /* guards the rest; never held while the kernel is told something */
+	unsigned doublings; /* of the time from one try to the next */
+	bool is_soon; /* the next one is, so that those that come now are in time for it */
 };
 
 void files_missed_init(struct files_missed *missed);
-/* -errno: none will be tried again. */
+/* -errno: none could be tried again. */
 int files_missed_open(struct files_missed *missed);
 void files_missed_close(struct files_missed *missed);
 

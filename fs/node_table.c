@@ -158,6 +158,57 @@ unsigned node_table_take_promised(struct node_table *t, uint64_t *ret_ids, unsig
 	return len;
 }
 
+static void end_miss(struct node_table *t, struct node *node)
+{
+	if (node->is_missed) {
+		list_remove(&node->missed);
+		t->missed_len--;
+	}
+	node->is_missed = false;
+}
+
+bool node_table_miss(struct node_table *t, uint64_t id)
+{
+	struct node *node;
+	bool can;
+
+	node_table_lock(t);
+	node = node_table_find(t, id);
+	can = node && node->lookups;
+	if (can && !node->is_missed) {
+		node->is_missed = true;
+		list_add_tail(&t->missed, &node->missed);
+		t->missed_len++;
+	}
+	node_table_unlock(t);
+	return can;
+}
+
+unsigned node_table_count_missed(struct node_table *t)
+{
+	unsigned len;
+
+	node_table_lock(t);
+	len = t->missed_len;
+	node_table_unlock(t);
+	return len;
+}
+
+unsigned node_table_take_missed(struct node_table *t, uint64_t *ret_ids, unsigned max)
+{
+	unsigned len = 0;
+
+	node_table_lock(t);
+	while (len < max && !list_empty(&t->missed)) {
+		struct node *node = list_entry(t->missed.next, struct node, missed);
+
+		ret_ids[len++] = node->id;
+		end_miss(t, node);
+	}
+	node_table_unlock(t);
+	return len;
+}
+
 bool node_table_is(struct node_table *t, uint64_t id, const struct node_key *key)
 {
 	struct node *node;
@@ -278,6 +329,7 @@ static struct node *add_node(struct node_table *t, const struct node_key *key)
 	list_init(&node->forgotten);
 	t->idle++;
 	list_init(&node->promised);
+	list_init(&node->missed);
 	node->by_id.hash = hash_id(t, node->id);
 	node_hash_add(&t->by_id, &node->by_id);
 	if (!S_ISLNK(key->type)) {
@@ -426,23 +478,12 @@ static void end_lookups(struct node_table *t, struct node *node)
 {
 	t->idle++;
 	unpromise(t, node);
+	end_miss(t, node);
 	if (!node->kept || node == t->root)
 		return;
 	node->kept = false;
 	if (node->fd >= 0 && !node->uses)
 		node_table_rest(t, node);
-}
-
-bool node_table_is_looked_up(struct node_table *t, uint64_t id)
-{
-	struct node *node;
-	bool is;
-
-	node_table_lock(t);
-	node = node_table_find(t, id);
-	is = node && node->lookups;
-	node_table_unlock(t);
-	return is;
 }
 
 void node_table_forget(struct node_table *t, uint64_t id, uint64_t lookups)
@@ -550,6 +591,7 @@ int node_table_new(int tree_fd, const struct node_key *root, uint64_t root_id, u
 	list_init(&t->recent);
 	list_init(&t->forgotten);
 	list_init(&t->promised);
+	list_init(&t->missed);
 	t->max_fds = max_fds;
 	t->max_idle = max_idle;
 	if (getrandom(&t->hash_seed, sizeof(t->hash_seed), GRND_NONBLOCK) < 0)

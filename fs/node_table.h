@@ -106,9 +106,6 @@ int node_table_enter_nameless(struct node_table *t, const struct node_key *key, 
 /* One more lookup of a node that is known. -ESTALE: it is not. */
 int node_table_again(struct node_table *t, uint64_t id);
 
-/* Whether the kernel has looked it up and not forgotten it. */
-bool node_table_is_looked_up(struct node_table *t, uint64_t id);
-
 /* Takes lookups back. A node without any that nothing else needs is idle: it can still be used, as
  * long as there are not too many newer ones, and is freed at once if it has no name. Unknown ids are
  * ignored. */
@@ -164,6 +161,13 @@ bool node_table_promise(struct node_table *t, uint64_t id, unsigned max, uint64_
 bool node_table_unpromise(struct node_table *t, uint64_t id);
 /* Ends up to max of them, the oldest first; how many ids were given. */
 unsigned node_table_take_promised(struct node_table *t, uint64_t *ret_ids, unsigned max);
+
+/* A promise has ended and the kernel could not be told, as it has not taken the node in yet: remembered
+ * until it is taken or the kernel forgets the node, whatever is promised meanwhile. false: it has. */
+bool node_table_miss(struct node_table *t, uint64_t id);
+unsigned node_table_count_missed(struct node_table *t);
+/* Up to max of them, those remembered first first; how many ids were given. */
+unsigned node_table_take_missed(struct node_table *t, uint64_t *ret_ids, unsigned max);
 
 /* Whether the node is this inode; the id of the node that is, or 0. */
 bool node_table_is(struct node_table *t, uint64_t id, const struct node_key *key);

@@ -45,6 +45,8 @@ struct node {
 	unsigned mappers; /* handles through whose mappings it may be changed unseen */
 	bool is_promised; /* in table->promised */
 	struct list promised;
+	bool is_missed; /* in table->missed */
+	struct list missed;
 	struct node_name *names; /* owned */
 	struct node_handle *handles; /* owned */
 	struct list unused; /* in table->unused or recent while fd is open and nobody uses it */
@@ -67,6 +69,8 @@ struct node_table {
 	struct list unused; /* directories, longest unused first */
 	struct list promised; /* nodes of whose attributes the kernel is sure, oldest first */
 	unsigned promised_len;
+	struct list missed; /* nodes that the kernel could not be told of, oldest first */
+	unsigned missed_len;
 	struct list recent; /* small files, longest unused first */
 	unsigned recent_len;
 	struct list forgotten; /* nodes that nothing needed when they were put in, oldest first */

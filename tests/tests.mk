@@ -37,6 +37,9 @@ build/tests/bench/passthrough_hp: $(HP_SOURCE)
 	g++ -O2 -std=c++17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DHAVE_UTIMENSAT -Ibuild/libfuse/src/build \
 		-I$(dir $<)../lib $$($(PKG_CONFIG) --cflags fuse3) -o $@ $< $$($(PKG_CONFIG) --libs fuse3)
 
+# With a kernel that is made up.
+$(B)/tests/unit/test_files_missed: private LDFLAGS += \
+	-Wl,--wrap=fuse_session_fd,--wrap=fuse_lowlevel_notify_inval_inode
 $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(B)/sandpit.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_$(VARIANT)) $(LDFLAGS) -o $@ $^ -lcmocka $(ALL_LIBS)

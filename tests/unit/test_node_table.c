@@ -636,6 +636,31 @@ static void test_promises(void **state)
 	assert_false(node_table_promise(table, ids[2], 2, &oldest));
 }
 
+static void test_missed(void **state)
+{
+	uint64_t ids[3], oldest, taken[4];
+	static const char *const names[] = {"a", "b", "c"};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		make_file(names[i]);
+		ids[i] = enter_top(names[i]);
+		assert_true(node_table_miss(table, ids[i]));
+	}
+	assert_true(node_table_miss(table, ids[0]));
+	assert_true(node_table_promise(table, ids[0], 3, &oldest));
+	assert_true(node_table_unpromise(table, ids[0]));
+	node_table_forget(table, ids[1], 1);
+	assert_false(node_table_miss(table, ids[1]));
+	assert_int_equal(node_table_count_missed(table), 2);
+	assert_int_equal(node_table_take_missed(table, taken, 1), 1);
+	assert_int_equal(taken[0], ids[0]);
+	assert_int_equal(node_table_take_missed(table, taken, 4), 1);
+	assert_int_equal(taken[0], ids[2]);
+	assert_int_equal(node_table_take_missed(table, taken, 4), 0);
+	assert_false(node_table_miss(table, 999));
+}
+
 static void test_names(void **state)
 {
 	struct node_stamp stamp = {.mtime_nsec = 1, .ctime_nsec = 2};
@@ -748,6 +773,7 @@ int main(void)
 		WITH_TABLE(test_deep_trees_are_opened_step_by_step),
 		WITH_TABLE(test_stamps),
 		WITH_TABLE(test_promises),
+		WITH_TABLE(test_missed),
 		WITH_TABLE(test_names),
 		WITH_TABLE(test_tokens),
 		WITH_TABLE(test_all_handles_of_a_node_are_served_alike),
