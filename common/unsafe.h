@@ -1,6 +1,6 @@
-// Protections that a test build can leave off, to show that the tests of escapes notice it: one that
-// passes whatever the program does proves nothing. Only `make VARIANT=unsafe` has this; in every
-// other build all of it is constant and gone.
+// Protections, and what is done about rare races, that a test build can leave off, to show that their
+// tests notice it: one that passes whatever the program does proves nothing. Only `make VARIANT=unsafe`
+// has this; in every other build all of it is constant and gone.
 #pragma once
 
 #include <stdbool.h>
