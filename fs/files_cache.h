@@ -95,7 +95,7 @@ struct files_names {
 	struct node_stamp stamp;
 	bool settled; /* what has the same stamp later has the same names */
 	bool alone; /* the kernel has no part of what somebody else began to list */
-	unsigned parts; /* as many as node_table.c counts if nobody else gets one */
+	unsigned parts; /* as many as the table of nodes counts if nobody else gets one */
 };
 struct files_names files_cache_names_begin(
 	struct files *files, uint64_t ino, const struct stat *st);

@@ -1,5 +1,6 @@
-// The records of files/'s nodes: by id and by inode, and their life. Names are in
-// node_table_names.c, descriptors in node_table_fds.c.
+// The records of files/'s nodes: by id and by inode, and their life. Lookups are in node_table_lookups.c,
+// names in node_table_names.c, descriptors in node_table_fds.c, what the kernel was told of nodes in
+// node_table_promises.c.
 #include "fs/node_table.h"
 
 #include <errno.h>
@@ -82,7 +83,7 @@ struct node *node_table_find(struct node_table *t, uint64_t id)
 	return NULL;
 }
 
-static struct node *find_key(struct node_table *t, const struct node_key *key)
+struct node *node_table_find_key(struct node_table *t, const struct node_key *key)
 {
 	uint64_t hash = hash_key(t, key);
 	struct node_hash_link *link = node_hash_chain(&t->by_key, hash);
@@ -94,119 +95,6 @@ static struct node *find_key(struct node_table *t, const struct node_key *key)
 			return node;
 	}
 	return NULL;
-}
-
-static bool unpromise(struct node_table *t, struct node *node)
-{
-	bool was = node->is_promised;
-
-	if (was) {
-		list_remove(&node->promised);
-		t->promised_len--;
-	}
-	node->is_promised = false;
-	return was;
-}
-
-bool node_table_promise(struct node_table *t, uint64_t id, unsigned max, uint64_t *ret_oldest)
-{
-	struct node *node, *oldest = NULL;
-	bool can;
-
-	*ret_oldest = 0;
-	node_table_lock(t);
-	node = node_table_find(t, id);
-	can = node && node->lookups && !node->mappers;
-	if (can && !node->is_promised) {
-		node->is_promised = true;
-		list_add_tail(&t->promised, &node->promised);
-		t->promised_len++;
-	}
-	if (t->promised_len > max) {
-		oldest = list_entry(t->promised.next, struct node, promised);
-		*ret_oldest = oldest->id;
-		unpromise(t, oldest);
-	}
-	node_table_unlock(t);
-	return can;
-}
-
-bool node_table_unpromise(struct node_table *t, uint64_t id)
-{
-	struct node *node;
-	bool was;
-
-	node_table_lock(t);
-	node = node_table_find(t, id);
-	was = node && unpromise(t, node);
-	node_table_unlock(t);
-	return was;
-}
-
-unsigned node_table_take_promised(struct node_table *t, uint64_t *ret_ids, unsigned max)
-{
-	unsigned len = 0;
-
-	node_table_lock(t);
-	while (len < max && !list_empty(&t->promised)) {
-		struct node *node = list_entry(t->promised.next, struct node, promised);
-
-		ret_ids[len++] = node->id;
-		unpromise(t, node);
-	}
-	node_table_unlock(t);
-	return len;
-}
-
-static void end_miss(struct node_table *t, struct node *node)
-{
-	if (node->is_missed) {
-		list_remove(&node->missed);
-		t->missed_len--;
-	}
-	node->is_missed = false;
-}
-
-bool node_table_miss(struct node_table *t, uint64_t id)
-{
-	struct node *node;
-	bool can;
-
-	node_table_lock(t);
-	node = node_table_find(t, id);
-	can = node && node->lookups;
-	if (can && !node->is_missed) {
-		node->is_missed = true;
-		list_add_tail(&t->missed, &node->missed);
-		t->missed_len++;
-	}
-	node_table_unlock(t);
-	return can;
-}
-
-unsigned node_table_count_missed(struct node_table *t)
-{
-	unsigned len;
-
-	node_table_lock(t);
-	len = t->missed_len;
-	node_table_unlock(t);
-	return len;
-}
-
-unsigned node_table_take_missed(struct node_table *t, uint64_t *ret_ids, unsigned max)
-{
-	unsigned len = 0;
-
-	node_table_lock(t);
-	while (len < max && !list_empty(&t->missed)) {
-		struct node *node = list_entry(t->missed.next, struct node, missed);
-
-		ret_ids[len++] = node->id;
-		end_miss(t, node);
-	}
-	node_table_unlock(t);
-	return len;
 }
 
 bool node_table_is(struct node_table *t, uint64_t id, const struct node_key *key)
@@ -227,25 +115,10 @@ uint64_t node_table_of_key(struct node_table *t, const struct node_key *key)
 	uint64_t id;
 
 	node_table_lock(t);
-	node = find_key(t, key);
+	node = node_table_find_key(t, key);
 	id = node && node_key_same(&node->key, key) ? node->id : 0;
 	node_table_unlock(t);
 	return id;
-}
-
-bool node_table_token(struct node_table *t, uint64_t id, uint64_t token)
-{
-	struct node *node;
-	bool same = false;
-
-	node_table_lock(t);
-	node = node_table_find(t, id);
-	if (node) {
-		same = token && node->token == token;
-		node->token = token;
-	}
-	node_table_unlock(t);
-	return same;
 }
 
 static bool is_unneeded(const struct node_table *t, const struct node *node)
@@ -264,7 +137,7 @@ static void give_up(struct node_table *t, struct node *node)
 		parent->refs--;
 		settle(t, parent);
 	}
-	unpromise(t, node);
+	node_table_end_promises(t, node);
 	node_hash_remove(&t->by_id, &node->by_id);
 	if (node->in_by_key)
 		node_hash_remove(&t->by_key, &node->by_key);
@@ -296,7 +169,7 @@ static void settle(struct node_table *t, struct node *node)
 
 /* Frees what has been kept longest until few enough are. Those that are needed again just leave the
  * list. A loop, not a recursion: a tree may be thousands of directories deep. */
-static void free_if_unneeded(struct node_table *t, struct node *node)
+void node_table_free_if_unneeded(struct node_table *t, struct node *node)
 {
 	settle(t, node);
 	while (t->idle > t->max_idle && !list_empty(&t->forgotten)) {
@@ -310,10 +183,10 @@ static void free_if_unneeded(struct node_table *t, struct node *node)
 void node_table_unref(struct node_table *t, struct node *node)
 {
 	node->refs--;
-	free_if_unneeded(t, node);
+	node_table_free_if_unneeded(t, node);
 }
 
-static struct node *add_node(struct node_table *t, const struct node_key *key)
+struct node *node_table_add(struct node_table *t, const struct node_key *key)
 {
 	struct node *node;
 
@@ -340,224 +213,6 @@ static struct node *add_node(struct node_table *t, const struct node_key *key)
 	return node;
 }
 
-/* Whether a node found by its inode number is the inode. Without a time of birth that is not sure once
- * nobody has asked for the node for a while: the number may have been used again. */
-static bool is_inode(const struct node *node, const struct node_key *key)
-{
-	return node_key_same(&node->key, key) && (node->lookups || key->born_nsec);
-}
-
-/* The node of an inode that was found by another name, or none. A node whose inode number now is
- * another inode's loses it, and its names. */
-static struct node *known_inode(struct node_table *t, const struct node_key *key)
-{
-	struct node *node = S_ISLNK(key->type) ? NULL : find_key(t, key);
-
-	if (!node || is_inode(node, key))
-		return node;
-	node_hash_remove(&t->by_key, &node->by_key);
-	node->in_by_key = false;
-	node->refs++;
-	while (node->names)
-		node_table_unref(t, node_table_pop_name(t, node));
-	node_table_unref(t, node);
-	return NULL;
-}
-
-static unsigned depth_of(const struct node_table *t, const struct node *node)
-{
-	unsigned depth = 0;
-
-	for (; node != t->root && node->names; node = node->names->parent)
-		depth++;
-	return depth;
-}
-
-static int enter_locked(struct node_table *t, struct node *parent, const char *text,
-	const struct node_key *key, struct node **ret)
-{
-	struct node_name *name = node_table_find_name(t, parent, text, strlen(text));
-	struct node *node;
-	int r;
-
-	if (name && node_key_same(&name->node->key, key)) {
-		*ret = name->node;
-		return 0;
-	}
-	if (name)
-		node_table_remove_name(t, name);
-	node = known_inode(t, key);
-	if (!node)
-		node = add_node(t, key);
-	if (!node)
-		return -ENOMEM;
-	r = node_table_add_name(t, node, parent, text);
-	if (r < 0) {
-		free_if_unneeded(t, node);
-		return r;
-	}
-	*ret = node;
-	return 0;
-}
-
-static void add_lookup(struct node_table *t, struct node *node)
-{
-	if (!node->lookups++)
-		t->idle--;
-}
-
-static void lend_fd(struct node_table *t, struct node *node, struct node_found *found)
-{
-	int fd = take_fd(&found->fd);
-
-	if (fd < 0)
-		return;
-	if (node->fd >= 0) {
-		t->closing[t->closing_len++] = fd;
-		return;
-	}
-	node->small = true;
-	node_table_install(t, node, fd);
-	node_table_rest(t, node);
-}
-
-int node_table_enter(struct node_table *t, uint64_t parent, const char *name,
-	struct node_found *found, uint64_t *ret_id, unsigned *ret_depth)
-{
-	struct node *dir, *node = NULL;
-	int r = -ESTALE;
-
-	node_table_lock(t);
-	dir = node_table_find(t, parent);
-	if (dir) {
-		dir->refs++;
-		r = enter_locked(t, dir, name, &found->key, &node);
-		if (r == 0) {
-			add_lookup(t, node);
-			node->reserved = found->reserved;
-			*ret_id = node->id;
-			*ret_depth = depth_of(t, dir);
-			lend_fd(t, node, found);
-		}
-		node_table_unref(t, dir);
-	}
-	node_table_unlock(t);
-	return r;
-}
-
-int node_table_enter_nameless(struct node_table *t, const struct node_key *key, uint64_t *ret_id)
-{
-	struct node *node;
-
-	node_table_lock(t);
-	node = known_inode(t, key);
-	if (!node)
-		node = add_node(t, key);
-	if (node) {
-		add_lookup(t, node);
-		*ret_id = node->id;
-	}
-	node_table_unlock(t);
-	return node ? 0 : -ENOMEM;
-}
-
-int node_table_again(struct node_table *t, uint64_t id)
-{
-	struct node *node;
-
-	node_table_lock(t);
-	node = node_table_find(t, id);
-	if (node)
-		add_lookup(t, node);
-	node_table_unlock(t);
-	return node ? 0 : -ESTALE;
-}
-
-/* The kernel is done with it. The descriptor of a removed directory was kept for the kernel only. */
-static void end_lookups(struct node_table *t, struct node *node)
-{
-	t->idle++;
-	unpromise(t, node);
-	end_miss(t, node);
-	if (!node->kept || node == t->root)
-		return;
-	node->kept = false;
-	if (node->fd >= 0 && !node->uses)
-		node_table_rest(t, node);
-}
-
-void node_table_forget(struct node_table *t, uint64_t id, uint64_t lookups)
-{
-	struct node *node;
-
-	node_table_lock(t);
-	node = node_table_find(t, id);
-	if (node && node->lookups) {
-		node->lookups -= lookups < node->lookups ? lookups : node->lookups;
-		if (!node->lookups)
-			end_lookups(t, node);
-		free_if_unneeded(t, node);
-	}
-	node_table_unlock(t);
-}
-
-static bool has_stamp(const struct node *node, const struct node_stamp *stamp)
-{
-	return stamp && node->stamped && node->stamp.size == stamp->size &&
-	       node->stamp.mtime_nsec == stamp->mtime_nsec &&
-	       node->stamp.ctime_nsec == stamp->ctime_nsec;
-}
-
-static void set_stamp(struct node *node, const struct node_stamp *stamp)
-{
-	node->stamped = stamp != NULL;
-	if (stamp)
-		node->stamp = *stamp;
-}
-
-bool node_table_stamp(struct node_table *t, uint64_t id, const struct node_stamp *stamp)
-{
-	bool same = false;
-	struct node *node;
-
-	node_table_lock(t);
-	node = node_table_find(t, id);
-	if (node) {
-		same = has_stamp(node, stamp);
-		set_stamp(node, stamp);
-	}
-	node_table_unlock(t);
-	return same;
-}
-
-void node_table_names_told(struct node_table *t, uint64_t id, const struct node_stamp *stamp)
-{
-	struct node *node;
-
-	node_table_lock(t);
-	node = node_table_find(t, id);
-	if (node) {
-		node->listed = true;
-		set_stamp(node, stamp);
-	}
-	node_table_unlock(t);
-}
-
-bool node_table_names_old(struct node_table *t, uint64_t id, const struct node_stamp *stamp)
-{
-	bool drop = false;
-	struct node *node;
-
-	node_table_lock(t);
-	node = node_table_find(t, id);
-	if (node && node->listed) {
-		drop = !has_stamp(node, stamp);
-		node->listed = !drop;
-	}
-	node_table_unlock(t);
-	return drop;
-}
-
 void node_table_counts(struct node_table *t, uint64_t *ret_nodes, uint64_t *ret_fds)
 {
 	node_table_lock(t);
@@ -569,7 +224,7 @@ void node_table_counts(struct node_table *t, uint64_t *ret_nodes, uint64_t *ret_
 static int add_root(struct node_table *t, int tree_fd, const struct node_key *key, uint64_t root_id)
 {
 	t->next_id = root_id;
-	t->root = add_node(t, key);
+	t->root = node_table_add(t, key);
 	if (!t->root)
 		return -ENOMEM;
 	t->root->fd = tree_fd;

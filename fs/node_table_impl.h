@@ -1,4 +1,5 @@
-// What node_table.c (records), node_table_names.c and node_table_fds.c (descriptors) share.
+// What node_table.c (records), node_table_lookups.c, node_table_names.c, node_table_fds.c (descriptors) and
+// node_table_promises.c share.
 // Everything here is under the table's lock.
 #pragma once
 
@@ -88,9 +89,18 @@ void node_table_lock(struct node_table *t);
 void node_table_unlock(struct node_table *t);
 
 struct node *node_table_find(struct node_table *t, uint64_t id);
+/* That of the inode number: the inode may be another one. */
+struct node *node_table_find_key(struct node_table *t, const struct node_key *key);
+
+/* A new record, which nothing needs yet. NULL: no memory. */
+struct node *node_table_add(struct node_table *t, const struct node_key *key);
+void node_table_free_if_unneeded(struct node_table *t, struct node *node);
 
 /* Gives up one reference, and the node with it when it was the last one. */
 void node_table_unref(struct node_table *t, struct node *node);
+
+/* The kernel has forgotten the node, and with it what it was promised. */
+void node_table_end_promises(struct node_table *t, struct node *node);
 
 static inline uint64_t node_table_mix(uint64_t a, uint64_t b)
 {
