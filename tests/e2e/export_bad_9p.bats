@@ -1,18 +1,6 @@
-# Bad luck over 9P: see export_bad_checks.bash.
+# Bad luck over 9P: see export_bad.bash.
 # runs-as: root user
-load ../lib/helper
-load ../lib/disk
-load ../lib/export
-load ../lib/export_checks
-load ../lib/export_bad_checks
-
-setup() {
-	if [[ $BATS_TEST_DESCRIPTION == *'full disk'* ]]; then
-		export_setup 9p small_disk 24m
-	else
-		export_setup 9p
-	fi
-}
+load ../lib/export_bad
 
 @test "names of 255 bytes, of any bytes" { check_names; }
 @test "a way longer than PATH_MAX" { check_deep; }

@@ -1,18 +1,6 @@
-# Bad luck over NFS version 4: see export_bad_checks.bash.
+# Bad luck over NFS version 4: see export_bad.bash.
 # runs-as: root
-load ../lib/helper
-load ../lib/disk
-load ../lib/export
-load ../lib/export_checks
-load ../lib/export_bad_checks
-
-setup() {
-	if [[ $BATS_TEST_DESCRIPTION == *'full disk'* ]]; then
-		export_setup nfs4 small_disk 24m
-	else
-		export_setup nfs4
-	fi
-}
+load ../lib/export_bad
 
 @test "names of 255 bytes, of any bytes" { check_names; }
 @test "a way longer than PATH_MAX" { check_deep; }
