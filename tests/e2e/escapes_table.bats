@@ -49,7 +49,8 @@ rows() { sed -nE 's/^\| ([0-9]+|[A-Z]) \| [^|]* \| [^|]* \| ([^|]*) \|$/\1|\2/p'
 	grep -rhoE 'unsafe_is\("[a-z]+"\)' --include='*.c' common runner kernels fs | cut -d'"' -f2 | sort -u >"$T/known"
 	rows | cut -d'|' -f2 | tr '+,' '\n\n' | tr -d ' ' | grep . | sort -u >"$T/named"
 	while read -r word; do
-		grep -qE "^\s*(run )?without ([a-z,]+,)?$word(,|\$|\s)" tests/e2e/teeth.bats || fail "no test leaves off $word"
+		grep -qE "^\s*(run )?without ([a-z,]+,)?$word(,|\$|\s)" tests/e2e/teeth.bats ||
+			grep -q "SANDPIT_UNSAFE=$word " tests/e2e/*.bats || fail "no test leaves off $word"
 		grep -qx "$word" "$T/named" || grep -qE "^(.*[^a-z])?\`$word\`" docs/escapes.md || fail "$word is not in docs/escapes.md"
 	done <"$T/known"
 	while read -r word; do
