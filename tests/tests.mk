@@ -19,7 +19,7 @@ $(B)/sandpit.a: $(FS_OBJ) $(LIB_OBJ) $(B)/obj/kernels/jupyter/jupyter_message.o
 # Helpers are static: some of them run inside a sandbox, whatever its tree. Not so the NFS clients and
 # the file system.
 HELPER_LIBS := -static
-build/tests/nfs4_compound build/tests/nfs_client: HELPER_LIBS := -lnfs
+build/tests/nfs4_compound build/tests/nfs3_calls build/tests/nfs_client: HELPER_LIBS := -lnfs
 build/tests/faulty_fs: HELPER_LIBS = $(shell $(PKG_CONFIG) --cflags --libs fuse3)
 build/tests/%: tests/lib/%.c
 	@mkdir -p $(@D)

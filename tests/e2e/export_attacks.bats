@@ -29,15 +29,21 @@ lives() {
 }
 
 @test "names that no name can be" {
-	local name where
+	local name where handle
 
+	echo kept >"$D/files/work/f"
 	for where in '' files files/work out ctl code; do
-		for name in .. . ../.. a/b / ../../etc/passwd ''; do
+		handle=$(nfs_handle "$where")
+		for name in .. . ../.. a/b / ../../etc/passwd "$T" "$T/x" ''; do
 			refused "$where" lookup "$name" getfh
 			refused "$where" create dir "$name"
 			refused "$where" remove "$name"
+			refused "$where" savefh rename "$name" x
+			refused files/work savefh rename f "$name"
+			refused files/work/f savefh fh "$handle" link "$name"
 		done
 	done
+	rm "$D/files/work/f"
 	# A NUL ends a name for the server; what is left of it is still no way out.
 	for where in '' files files/work out ctl; do
 		refused "$where" lookup '^' getfh

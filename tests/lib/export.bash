@@ -55,6 +55,9 @@ block() {
 		sed "s|/srv/box|$D|"
 }
 
+# What finds the unpacked servers' parts, for commands of docs/export.md.
+unpacked() { sed "s|$1|$PROGRAM|; s|--dev /dev|--ro-bind-try $SERVERS $SERVERS &|" | tr '\n\t' '  '; }
+
 # With this test's port, and what finds the unpacked server's parts.
 ganesha_config() {
 	local plugins=("$SERVERS"/usr/lib/*-linux-gnu/ganesha /usr/lib/*-linux-gnu/ganesha)
@@ -63,13 +66,16 @@ ganesha_config() {
 	block 1 | sed "s/Protocols = 4;/Protocols = $1;/
 		s/NFS_Port = 2049;/NFS_Port = $PORT; MNT_Port = $((PORT + 1)); mount_path_pseudo = true;/
 		s|^NFS_CORE_PARAM {|& Plugins_Dir = \"${plugins[0]}\";|
-		s|^NFSV4 {|& UseGetpwnam = true; RecoveryRoot = \"$T/ganesha\";|"
+		s|^NFSV4 {|& UseGetpwnam = true;|"
 }
+
+ganesha_command() { block 2 | unpacked /usr/bin/ganesha.nfsd; }
 
 start_ganesha() {
 	ganesha_config "$1" >"$T/ganesha.conf"
-	start env LD_LIBRARY_PATH="$(server_libraries)" "${INSIDE[@]}" "$PROGRAM" -F -f "$T/ganesha.conf" \
-		-L "$T/ganesha.log" -p "$T/ganesha.pid" -N EVENT >>"$T/start.log" 2>&1
+	echo 'box /box fuse.sandpit rw 0 0' >"$T/mtab"
+	start env LD_LIBRARY_PATH="$(server_libraries)" "${INSIDE[@]}" sh -c "cd $T && exec $(ganesha_command)" \
+		>>"$T/ganesha.log" 2>&1
 }
 
 registered() { ended_pid "$PID" || inside_net test -S /run/rpcbind.sock; }
@@ -96,12 +102,12 @@ serve_nfs() {
 
 	[[ $version == 4 || ${#INSIDE[@]} != 0 ]] || start_rpcbind || return 1
 	find_server ganesha.nfsd "$SERVERS/usr/bin" /usr/bin
-	mkdir -p "$T/ganesha"
 	serve_at_free_port start_ganesha "$version" || return 1
 	URL="nfs://127.0.0.1/box?version=$version&nfsport=$PORT&mountport=$((PORT + 1))"
 }
 
 nfs() { inside_net "${CLIENT[@]}" "$HELPERS/nfs_client" "$URL" "$@"; }
+nfs3() { inside_net "$HELPERS/nfs3_calls" "$PORT" $((PORT + 1)) "$@"; }
 nfs4() { inside_net "$HELPERS/nfs4_compound" "$PORT" "$@"; }
 
 # at PATH: the words for nfs4 that go there.
@@ -126,10 +132,7 @@ nfs4_at() {
 # nfs_handle PATH
 nfs_handle() { nfs4_at "$1" getfh | sed -n 's/^getfh NFS4_OK //p'; }
 
-diod_command() {
-	block 2 | sed "s|127.0.0.1:564|127.0.0.1:$PORT|
-		s|/usr/sbin/diod|--ro-bind-try $SERVERS $SERVERS $PROGRAM|" | tr '\n\t' '  '
-}
+diod_command() { block 3 | sed "s|127.0.0.1:564|127.0.0.1:$PORT|" | unpacked /usr/sbin/diod; }
 
 start_diod() {
 	start env LD_LIBRARY_PATH="$(server_libraries)" sh -c "exec $(diod_command)" >>"$T/diod.log" 2>&1

@@ -103,6 +103,7 @@ static const struct op table[] = {
 	{"commit", OP_COMMIT, 0}, {"create", OP_CREATE, 2}, /* block|char|socket|fifo|dir NAME */
 	{"remove", OP_REMOVE, 1}, /* NAME */
 	{"rename", OP_RENAME, 2}, /* OLD NEW: from the saved directory */
+	{"link", OP_LINK, 1}, /* NAME: of the saved file */
 	{"list", OP_READDIR, 2}, /* COOKIE BYTES */
 };
 
@@ -141,6 +142,9 @@ static void add_op(const struct op *op, char **args)
 	case OP_RENAME:
 		arg->nfs_argop4_u.oprename.oldname = text_of(args[0]);
 		arg->nfs_argop4_u.oprename.newname = text_of(args[1]);
+		break;
+	case OP_LINK:
+		arg->nfs_argop4_u.oplink.newname = text_of(args[0]);
 		break;
 	case OP_READDIR:
 		arg->nfs_argop4_u.opreaddir.cookie = strtoull(args[0], NULL, 0);
