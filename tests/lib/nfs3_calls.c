@@ -251,15 +251,19 @@ static void put_creation(const char *how)
 		put_attributes(true, "-");
 }
 
-/* The text, or standard input for "-". */
+/* The text, or standard input for "-", however often. */
 static void put_data(const char *text)
 {
 	static char data[MESSAGE_MAX / 2];
+	static size_t size;
 
-	if (strcmp(text, "-"))
+	if (strcmp(text, "-")) {
 		put_opaque(text, strlen(text));
-	else
-		put_opaque(data, fread(data, 1, sizeof(data), stdin));
+		return;
+	}
+	if (!size)
+		size = fread(data, 1, sizeof(data), stdin);
+	put_opaque(data, size);
 }
 
 /* What is put without any word: whether it was that. */
