@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-# A connection that breaks: passes what a client sends on to a server, and resets both sides once so many
-# bytes of the client's have passed.
+# A connection that breaks: passes what a client and a server send on, and resets both sides once so many
+# bytes of the client's have passed, or of the server's answers.
 #
-# cut.py SERVER_PORT BYTES: prints its own port.
+# cut.py SERVER_PORT [answers:]BYTES: prints its own port.
 import socket
 import struct
 import sys
 import threading
 
-server_port, left = int(sys.argv[1]), int(sys.argv[2])
+server_port = int(sys.argv[1])
+of_answers = sys.argv[2].startswith("answers:")
+left = int(sys.argv[2].removeprefix("answers:"))
 
 
 def reset(s):
@@ -16,12 +18,18 @@ def reset(s):
     s.close()
 
 
-def answers(server, client):
+def pass_all(source, to):
     try:
-        while data := server.recv(65536):
-            client.sendall(data)
+        while data := source.recv(65536):
+            to.sendall(data)
     except OSError:
         pass
+
+
+def pass_some(source, to, left):
+    while left and (data := source.recv(min(left, 65536))):
+        to.sendall(data)
+        left -= len(data)
 
 
 listener = socket.create_server(("127.0.0.1", 0))
@@ -29,10 +37,13 @@ print(listener.getsockname()[1], flush=True)
 client = listener.accept()[0]
 listener.close()
 server = socket.create_connection(("127.0.0.1", server_port))
-threading.Thread(target=answers, args=(server, client), daemon=True).start()
-while left and (data := client.recv(min(left, 65536))):
-    server.sendall(data)
-    left -= len(data)
-# What was sent is to arrive before the end does.
-server.shutdown(socket.SHUT_WR)
+if of_answers:
+    threading.Thread(target=pass_all, args=(client, server), daemon=True).start()
+    pass_some(server, client, left)
+    reset(server)
+else:
+    threading.Thread(target=pass_all, args=(server, client), daemon=True).start()
+    pass_some(client, server, left)
+    # What was sent is to arrive before the end does.
+    server.shutdown(socket.SHUT_WR)
 reset(client)

@@ -22,7 +22,7 @@ server_libraries() {
 
 # Where the servers and their clients are: a network namespace of their own, or not. And what the clients
 # are run by.
-INSIDE=() CLIENT=()
+INSIDE=() CLIENT=() NFS4_OPTIONS=
 inside_net() { "${INSIDE[@]}" "$@"; }
 
 answers() { inside_net bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$0"' "$PORT" 2>/dev/null; }
@@ -66,7 +66,7 @@ ganesha_config() {
 	block 1 | sed "s/Protocols = 4;/Protocols = $1;/
 		s/NFS_Port = 2049;/NFS_Port = $PORT; MNT_Port = $((PORT + 1)); mount_path_pseudo = true;/
 		s|^NFS_CORE_PARAM {|& Plugins_Dir = \"${plugins[0]}\";|
-		s|^NFSV4 {|& UseGetpwnam = true;|"
+		s|^NFSV4 {|& UseGetpwnam = true; $NFS4_OPTIONS|"
 }
 
 ganesha_command() { block 2 | unpacked /usr/bin/ganesha.nfsd; }

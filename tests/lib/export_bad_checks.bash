@@ -91,7 +91,7 @@ check_many() {
 later() {
 	rm -f "$T/go"
 	mkfifo "$T/go"
-	start remote later "$1" "$T/go" >"$T/got"
+	start remote wait "$T/go" cat "$1" >"$T/got"
 	LATER=$PID
 	wait_for has_text "$T/got" open
 }

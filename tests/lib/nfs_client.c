@@ -1,8 +1,9 @@
 // File operations through an NFS server, as an ordinary client does them: for what the utilities of
 // libnfs cannot do.
 //
-// nfs_client URL VERB [ARG...]: prints what a shell would, or `ERROR: words`. URL as libnfs takes it:
-// nfs://SERVER/EXPORT?version=4&nfsport=PORT, or version=3 and mountport=PORT besides.
+// nfs_client URL [wait FIFO] VERB [ARG...]: prints what a shell would, or `ERROR: words`. URL as libnfs
+// takes it: nfs://SERVER/EXPORT?version=4&nfsport=PORT, or version=3 and mountport=PORT besides. With
+// `wait` it says so when it has opened a file, and goes on when somebody opens the FIFO.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -19,6 +20,7 @@
 
 static struct nfs_context *nfs;
 static char chunk[CHUNK];
+static const char *gate; /* what to wait at, or NULL */
 
 /* For what is refused in version 3 libnfs gives the status as a byte of text. Those of a file system
  * are numbered as errno, but for some (RFC 1813, 2.6). */
@@ -53,7 +55,6 @@ static int do_ls(char **args)
 	return 0;
 }
 
-/* Says so, and goes on when somebody opens the FIFO. */
 static void wait_at(const char *fifo)
 {
 	printf("open\n");
@@ -62,17 +63,24 @@ static void wait_at(const char *fifo)
 		exit(2);
 }
 
-/* fifo: what to wait at before reading; NULL: nothing. */
-static int show(const char *path, const char *fifo)
+static int open_path(const char *path, int flags, struct nfsfh **ret)
+{
+	int r = flags & O_CREAT ? nfs_open2(nfs, path, flags, 0644, ret)
+				: nfs_open(nfs, path, flags, ret);
+
+	if (r >= 0 && gate)
+		wait_at(gate);
+	return r;
+}
+
+static int do_cat(char **args)
 {
 	struct nfsfh *fh;
 	uint64_t off = 0;
-	int r = nfs_open(nfs, path, O_RDONLY, &fh);
+	int r = open_path(args[0], O_RDONLY, &fh);
 
 	if (r < 0)
 		return failed(r);
-	if (fifo)
-		wait_at(fifo);
 	while ((r = nfs_pread(nfs, fh, off, sizeof(chunk), chunk)) > 0) {
 		fwrite(chunk, 1, (size_t)r, stdout);
 		fflush(stdout);
@@ -80,17 +88,6 @@ static int show(const char *path, const char *fifo)
 	}
 	nfs_close(nfs, fh);
 	return answer(r);
-}
-
-static int do_cat(char **args)
-{
-	return show(args[0], NULL);
-}
-
-/* PATH FIFO: as cat, and waits between opening and reading. */
-static int do_later(char **args)
-{
-	return show(args[0], args[1]);
 }
 
 static int copy_input(struct nfsfh *fh, uint64_t off)
@@ -107,12 +104,8 @@ static int copy_input(struct nfsfh *fh, uint64_t off)
 static int write_to(const char *path, int flags, uint64_t off)
 {
 	struct nfsfh *fh;
-	int close_result, r;
+	int close_result, r = open_path(path, flags, &fh);
 
-	if (flags & O_CREAT)
-		r = nfs_open2(nfs, path, flags, 0644, &fh);
-	else
-		r = nfs_open(nfs, path, flags, &fh);
 	if (r < 0)
 		return failed(r);
 	r = copy_input(fh, off);
@@ -138,7 +131,7 @@ static int do_write_at(char **args)
 static int do_ask(char **args)
 {
 	struct nfsfh *fh;
-	int r = nfs_open(nfs, args[0], O_RDWR, &fh);
+	int r = open_path(args[0], O_RDWR, &fh);
 
 	if (r < 0)
 		return failed(r);
@@ -154,6 +147,19 @@ static int do_ask(char **args)
 static int do_create(char **args)
 {
 	return write_to(args[0], O_WRONLY | O_CREAT, 0);
+}
+
+/* Of the first MiB, or an error. */
+static int do_lock(char **args)
+{
+	struct nfsfh *fh;
+	int r = nfs_open(nfs, args[0], O_RDWR, &fh);
+
+	if (r == 0)
+		r = nfs_lockf(nfs, fh, NFS4_F_TLOCK, 1 << 20);
+	if (r == 0 && gate)
+		wait_at(gate);
+	return answer(r);
 }
 
 /* Prints mode, size and owner. */
@@ -229,11 +235,11 @@ struct verb {
 static const struct verb verbs[] = {
 	{"ls", 1, do_ls},
 	{"cat", 1, do_cat},
-	{"later", 2, do_later},
 	{"write", 1, do_write},
 	{"write_at", 2, do_write_at},
 	{"ask", 1, do_ask},
 	{"create", 1, do_create},
+	{"lock", 1, do_lock},
 	{"stat", 1, do_stat},
 	{"mkdir", 1, do_mkdir},
 	{"rmdir", 1, do_rmdir},
@@ -265,6 +271,11 @@ int main(int argc, char **argv)
 	nfs = nfs_init_context();
 	if (argc < 3 || !nfs || connect_to(argv[1]) < 0)
 		return 2;
+	if (argc > 4 && !strcmp(argv[2], "wait")) {
+		gate = argv[3];
+		argv += 2;
+		argc -= 2;
+	}
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
 		if (!strcmp(verbs[i].name, argv[2]) && argc == 3 + verbs[i].args)
 			r = verbs[i].run(argv + 3);

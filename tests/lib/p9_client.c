@@ -1,7 +1,8 @@
 // File operations through a 9P2000.L server, for which Debian has no client but the kernel's. The
 // protocol: diod's protocol.md and the kernel's include/net/9p/9p.h.
 //
-// p9_client PORT EXPORT VERB [ARG...]: prints what a shell would, or the error's name.
+// p9_client PORT EXPORT [wait FIFO] VERB [ARG...]: prints what a shell would, or the error's name. With
+// `wait` it says so when it has opened a file, and goes on when somebody opens the FIFO.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +32,7 @@ enum {
 	TSETATTR = 26,
 	TREADDIR = 40,
 	TFSYNC = 50,
+	TLOCK = 52,
 	TMKDIR = 72,
 	TVERSION = 100,
 	TATTACH = 104,
@@ -44,6 +46,7 @@ enum {
 enum { ROOT, FILE_FID, DIR_FID };
 
 static int sock;
+static const char *gate; /* what to wait at, or NULL */
 static unsigned char msg[MSIZE + 64];
 static size_t at, len; /* of the request being made, or the answer being read */
 
@@ -194,14 +197,6 @@ static int lopen(uint32_t fid, int flags)
 	return call();
 }
 
-static int open_path(const char *path, int flags)
-{
-	int r = walk(FILE_FID, path, NULL);
-
-	return r < 0 ? r : lopen(FILE_FID, flags);
-}
-
-/* Says so, and goes on when somebody opens the FIFO. */
 static void wait_at(const char *fifo)
 {
 	printf("open\n");
@@ -210,15 +205,23 @@ static void wait_at(const char *fifo)
 		die(fifo);
 }
 
-/* fifo: what to wait at before reading; NULL: nothing. */
-static int show(const char *path, const char *fifo)
+static int open_path(const char *path, int flags)
+{
+	int r = walk(FILE_FID, path, NULL);
+
+	if (r == 0)
+		r = lopen(FILE_FID, flags);
+	if (r == 0 && gate)
+		wait_at(gate);
+	return r;
+}
+
+static int do_cat(char **args)
 {
 	uint64_t off = 0;
 	size_t n;
-	int r = open_path(path, O_RDONLY);
+	int r = open_path(args[0], O_RDONLY);
 
-	if (r == 0 && fifo)
-		wait_at(fifo);
 	while (r == 0) {
 		begin(TREAD, FILE_FID);
 		put(off, 8);
@@ -232,17 +235,6 @@ static int show(const char *path, const char *fifo)
 		off += n;
 	}
 	return r;
-}
-
-static int do_cat(char **args)
-{
-	return show(args[0], NULL);
-}
-
-/* PATH FIFO: as cat, and waits between opening and reading. */
-static int do_later(char **args)
-{
-	return show(args[0], args[1]);
 }
 
 /* The server may take a part. */
@@ -409,6 +401,30 @@ static int do_stat(char **args)
 	return 0;
 }
 
+/* Of the whole file, or EAGAIN. */
+static int do_lock(char **args)
+{
+	int r = walk(FILE_FID, args[0], NULL);
+
+	if (r == 0)
+		r = lopen(FILE_FID, O_RDWR);
+	if (r < 0)
+		return r;
+	begin(TLOCK, FILE_FID);
+	put(F_WRLCK, 1);
+	put(0, 4);
+	put(0, 8);
+	put(0, 8);
+	put((uint64_t)getpid(), 4);
+	put_text("client");
+	r = call();
+	if (r == 0 && get(1) != 0)
+		r = -EAGAIN;
+	if (r == 0 && gate)
+		wait_at(gate);
+	return r;
+}
+
 static int do_truncate(char **args)
 {
 	int r = walk(FILE_FID, args[0], NULL);
@@ -520,8 +536,8 @@ struct verb {
 
 static const struct verb verbs[] = {
 	{"ls", 1, do_ls},
+	{"lock", 1, do_lock},
 	{"cat", 1, do_cat},
-	{"later", 2, do_later},
 	{"write", 1, do_write},
 	{"write_at", 2, do_write_at},
 	{"vanish", 1, do_vanish},
@@ -566,7 +582,12 @@ int main(int argc, char **argv)
 	int r = 2;
 
 	if (argc < 4)
-		die("usage: PORT EXPORT VERB [ARG...]");
+		die("usage: PORT EXPORT [wait FIFO] VERB [ARG...]");
+	if (argc > 5 && !strcmp(argv[3], "wait")) {
+		gate = argv[4];
+		memmove(argv + 3, argv + 5, (size_t)(argc - 4) * sizeof(*argv));
+		argc -= 2;
+	}
 	attach(atoi(argv[1]), argv[2]);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
 		if (!strcmp(verbs[i].name, argv[3]) && argc == 4 + verbs[i].args)
