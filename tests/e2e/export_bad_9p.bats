@@ -4,7 +4,6 @@ load ../lib/export_bad
 
 @test "names of 255 bytes, of any bytes" { check_names; }
 @test "a way longer than PATH_MAX" { check_deep; }
-@test "a directory of many entries" { check_many; }
 @test "what is replaced or removed under an open file" { check_replaced; }
 @test "what was open before a restore" { check_restored; }
 @test "a full disk" { check_full; }

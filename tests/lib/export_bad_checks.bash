@@ -76,17 +76,6 @@ check_deep() {
 	eq "$(inside 'ls -A /work')" ''
 }
 
-# Entries with more than one page of an answer, through the listing of a client.
-check_many() {
-	inside 'perl -e '\''mkdir "/work/many"; chdir "/work/many"; open(F, ">", "some entry $_") for 1 .. 20000'\'
-	remote ls /files/work/many | grep '^some entry ' | sort -u >"$T/names"
-	eq "$(wc -l <"$T/names")" 20000
-	remote ls /files/work/many | grep -c '^some entry ' >"$T/count"
-	eq "$(cat "$T/count")" 20000
-	inside 'rm -r /work/many'
-	match "$(remote ls /files/work/many)" 'ENOENT|ESTALE'
-}
-
 # later PATH: a client that has opened it and waits; now() lets it read on, and sets GOT.
 later() {
 	rm -f "$T/go"
