@@ -22,6 +22,7 @@
 #include "fs/files.h"
 #include "fs/mount.h"
 #include "fs/parked.h"
+#include "fs/reserve.h"
 #include "fs/scratch.h"
 #include "fs/session.h"
 #include "fs/skeleton_job.h"
@@ -442,10 +443,12 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 				"see sandpit check",
 				m.config->cpus);
 		skeleton_job_start(&m, &m.skeleton);
+		reserve_hold(m.state_fd);
 		options->ready(options->ready_arg);
 		r = loop_run(m.loop, m.config->threads ? (unsigned)m.config->threads : 16);
 		mount_log(&m, "unmounted");
 	}
 	stop(&m, &signals);
+	reserve_hold(m.state_fd);
 	return r;
 }

@@ -20,6 +20,7 @@
 #include "common/scope.h"
 #include "common/xdg.h"
 #include "fs/mount_table.h"
+#include "fs/reserve.h"
 
 #define FORMAT 1
 #define LOCK_PATIENCE_USEC (2 * USEC_PER_SEC)
@@ -159,6 +160,7 @@ static int lock(struct state_dir *state, const char *mount_point, struct fail *f
 		return refuse_second(state, f);
 	if (r < 0)
 		return fail_errno(f, r, "state directory %s: cannot be locked", state->path);
+	reserve_give_back(state->fd);
 	buf_printf(&text, "%ld ", (long)getpid());
 	mount_table_escape(&text, mount_point);
 	buf_add_char(&text, '\n');

@@ -102,3 +102,41 @@ names() { ls -A | sort | tr '\n' ' '; }
 	eq "$(cat "$D/out/2/cmd") $(cat "$D/out/2/exit_code") $(cat "$D/out/2/status")" 'echo out; echo err >&2; exit 3 3 exited'
 	eq "$(cat "$D/files/work/kept")" kept
 }
+
+# The daemon takes away what it held back for that.
+@test "it is mounted on a full disk, too, where room can be made" {
+	local i
+
+	for i in 1 2 3; do
+		fill
+		eq "$(fsop mkdir more)" 'mkdir ENOSPC'
+		cd "$T"
+		if ((i == 2)); then
+			kill -KILL "$(daemon_pid)"
+			umount "$D"
+		else
+			umount_sandbox
+		fi
+		mount_sandbox -o "state=$T/disk/s"
+		cd "$D/files/work"
+		eq "$(cat kept)" kept
+		rm fill
+		eq "$(inside 'cat /work/kept')" kept
+		cd "$T"
+		umount_sandbox
+		mount_sandbox -o "state=$T/disk/s"
+		cd "$D/files/work"
+	done
+}
+
+@test "the same where there is no inode left" {
+	local i=0
+
+	while : 2>/dev/null >"inode.$((i++))"; do :; done
+	cd "$T"
+	umount_sandbox
+	mount_sandbox -o "state=$T/disk/s"
+	rm "$D"/files/work/inode.*
+	eq "$(cat "$D/files/work/kept")" kept
+	eq "$(inside 'echo room >/work/room; cat /work/room')" room
+}
