@@ -13,6 +13,7 @@
 #include "fs/mount.h"
 #include "fs/run_call.h"
 #include "fs/synth_output.h"
+#include "fs/synth_refusal.h"
 
 static struct run *run_of(struct mount *m, const struct synth_node *n)
 {
@@ -225,7 +226,11 @@ static ssize_t write_stdin(
 {
 	struct run *run = run_of(m, n);
 
-	return run ? run_write_stdin(run, data, len) : -ESTALE;
+	if (!run)
+		return -ESTALE;
+	if (!run->in_open && !run_is_over(run))
+		return synth_refuse_node(m, n, -EPIPE, "the run was started without \"stdinOpen\"");
+	return run_write_stdin(run, data, len);
 }
 
 static struct list *stdin_ready(struct mount *m, const struct synth_node *n)

@@ -198,7 +198,7 @@ static void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, cons
 	if (files_owns(parent))
 		BY_FILES(m, files_symlink(files_of(m, parent), req, link, parent, name));
 	else
-		fuse_reply_err(req, EACCES);
+		BY_SYNTH(m, synth_symlink(m, req, parent, name));
 }
 
 static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
@@ -225,8 +225,10 @@ static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const 
 		return;
 	if (files_owns(ino) && files_owns(newparent) && !files_is_in_trees(ino))
 		BY_FILES(m, files_link(files_of(m, ino), req, ino, newparent, newname));
+	else if (files_owns(ino) || files_owns(newparent))
+		fuse_reply_err(req, EXDEV);
 	else
-		fuse_reply_err(req, files_owns(ino) || files_owns(newparent) ? EXDEV : EPERM);
+		BY_SYNTH(m, synth_link(m, req, newparent, newname));
 }
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

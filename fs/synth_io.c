@@ -13,6 +13,7 @@
 #include "fs/parked.h"
 #include "fs/scratch.h"
 #include "fs/synth_handle.h"
+#include "fs/synth_refusal.h"
 
 #define READ_MAX (1024 * 1024)
 
@@ -39,14 +40,15 @@ static struct synth_handle *handle_of(const struct fuse_file_info *fi)
 	return (struct synth_handle *)(uintptr_t)fi->fh;
 }
 
-static int check_open(const struct synth_node *n, const struct synth_file *file, int flags)
+static int check_open(
+	struct mount *m, const struct synth_node *n, const struct synth_file *file, int flags)
 {
 	if (n->slot == SYNTH_SCRATCH)
 		return 0;
 	if (!file || file->type != SYNTH_FILE)
 		return file && file->type == SYNTH_LINK ? -ELOOP : -EISDIR;
 	if ((flags & O_ACCMODE) != O_RDONLY && !file->control && !file->write)
-		return -EACCES;
+		return synth_refuse_node(m, n, -EACCES, ONLY_READ);
 	return 0;
 }
 
@@ -92,7 +94,7 @@ int synth_handle_open(
 {
 	const struct synth_file *file = synth_file_of(n);
 	struct synth_handle *h;
-	int r = check_open(n, file, fi->flags);
+	int r = check_open(m, n, file, fi->flags);
 
 	if (r < 0)
 		return r;

@@ -14,6 +14,13 @@
 #include "fs/scratch.h"
 #include "fs/synth.h"
 #include "fs/synth_handle.h"
+#include "fs/synth_refusal.h"
+
+#define ALWAYS_THERE "it is always there"
+#define NO_SUCH_FILE "there is no such file here; ls shows those that are"
+#define NO_FILES "no files can be made here; ls shows those that are"
+#define NO_LINKS "links can be made below files/ only"
+#define NO_DEVICES "no devices, FIFOs and sockets can be made here"
 
 /* Inode numbers of synthetic files: without the instance, so that a control file keeps its number,
  * and away from those of files/, which are a device's below a tag in the high bits. */
@@ -231,7 +238,9 @@ void synth_setattr(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct stat 
 	if (r == 0 && n.slot == SYNTH_SCRATCH && (to_set & FUSE_SET_ATTR_SIZE))
 		r = scratch_truncate(scratch_of(m, &n), (uint64_t)attr->st_size);
 	else if (r == 0 && n.slot != SYNTH_SCRATCH && !(file && (file->control || file->write)))
-		r = to_set & FUSE_SET_ATTR_SIZE ? -EACCES : -EPERM;
+		r = to_set & FUSE_SET_ATTR_SIZE
+			    ? synth_refuse_node(m, &n, -EACCES, ONLY_READ)
+			    : synth_refuse_node(m, &n, -EPERM, "its mode and owner are fixed");
 	if (r < 0)
 		fuse_reply_err(req, -r);
 	else
@@ -254,19 +263,6 @@ void synth_readlink(struct mount *m, fuse_req_t req, fuse_ino_t ino)
 		fuse_reply_readlink(req, buf_text(&target));
 }
 
-/* A refusal in words for /error, under the name that was asked for. */
-static int refused(struct mount *m, const struct synth_node *dir, const char *name, int err,
-	const struct fail *f)
-{
-	struct buf path auto_buf = {0};
-
-	synth_path(m, dir, &path);
-	if (path.len)
-		buf_add_char(&path, '/');
-	buf_add_str(&path, name);
-	return mount_failed(m, buf_text(&path), err, f);
-}
-
 void synth_mkdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct synth_node dir, child;
@@ -276,11 +272,11 @@ void synth_mkdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char 
 	if (r == 0 && synth_child(m, &dir, name, &child) == 0)
 		r = -EEXIST;
 	else if (r == 0 && !dir.dir->mkdir)
-		r = -EACCES;
+		r = synth_refuse(m, &dir, name, -EACCES, "no directories can be made here");
 	else if (r == 0) {
 		r = dir.dir->mkdir(m, dir.object, name, &child, &f);
 		if (r < 0)
-			refused(m, &dir, name, r, &f);
+			synth_failed(m, &dir, name, r, &f);
 	}
 	if (r < 0)
 		fuse_reply_err(req, -r);
@@ -291,12 +287,9 @@ void synth_mkdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char 
 static int remove_part(
 	struct mount *m, fuse_req_t req, const struct synth_node *dir, const char *name)
 {
-	struct fail f;
-
 	if (removals_has(m, fuse_req_ctx(req)->pid))
 		return 0;
-	fail_set(&f, -EPERM, "it goes with its directory only: rm -r that");
-	return refused(m, dir, name, -EPERM, &f);
+	return synth_refuse(m, dir, name, -EPERM, "it goes with its directory only: rm -r that");
 }
 
 void synth_unlink(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -311,12 +304,21 @@ void synth_unlink(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char
 		scratch_unlink(scratch_of(m, &child));
 	} else if (r == 0 && dir.dir->whole) {
 		r = remove_part(m, req, &dir, name);
+	} else if (r == 0 && !dir.dir->unlink) {
+		r = synth_refuse(m, &dir, name, -EACCES, ALWAYS_THERE);
 	} else if (r == 0) {
-		r = dir.dir->unlink ? dir.dir->unlink(m, &child, &f) : -EACCES;
+		r = dir.dir->unlink(m, &child, &f);
 		if (r < 0)
-			refused(m, &dir, name, r, &f);
+			synth_failed(m, &dir, name, r, &f);
 	}
 	fuse_reply_err(req, -r);
+}
+
+/* Directories that were made by somebody, not those of the tables. */
+static bool is_removable(
+	const struct synth_node *dir, const struct synth_node *child, const char *name)
+{
+	return dir->dir->rmdir && child->dir != dir->dir && !synth_find(dir->dir, name);
 }
 
 void synth_rmdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -333,14 +335,14 @@ void synth_rmdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char 
 		fuse_reply_err(req, -remove_part(m, req, &dir, name));
 		return;
 	}
-	if (r == 0 && (child.slot || file))
+	if (r == 0 && !S_ISDIR(synth_mode(&child)))
 		r = -ENOTDIR;
-	if (r == 0) {
-		r = dir.dir->rmdir && child.dir != dir.dir && !synth_find(dir.dir, name)
-			    ? dir.dir->rmdir(m, &child, &f)
-			    : -EBUSY;
+	if (r == 0 && !is_removable(&dir, &child, name)) {
+		r = synth_refuse(m, &dir, name, -EBUSY, ALWAYS_THERE);
+	} else if (r == 0) {
+		r = dir.dir->rmdir(m, &child, &f);
 		if (r < 0)
-			refused(m, &dir, name, r, &f);
+			synth_failed(m, &dir, name, r, &f);
 	}
 	fuse_reply_err(req, -r);
 }
@@ -423,12 +425,16 @@ static int rename_within(struct mount *m, const struct synth_node *dir, struct s
 	const struct synth_node *to, const char *newname)
 {
 	const struct synth_file *file = synth_file_of(from);
+	bool temporary = from->slot == SYNTH_SCRATCH;
+	int r;
 
 	if (to && to->slot != SYNTH_SCRATCH)
-		return -EACCES;
-	if (from->slot == SYNTH_SCRATCH)
-		return scratch_rename(m, scratch_of(m, from), newname);
-	return file && file->control ? copy_to_scratch(m, dir, from, newname) : -EACCES;
+		return synth_refuse_node(m, to, -EACCES, ALWAYS_THERE);
+	if (!temporary && !(file && file->control))
+		return synth_refuse_node(m, from, -EACCES, "it keeps its name");
+	r = temporary ? scratch_rename(m, scratch_of(m, from), newname)
+		      : copy_to_scratch(m, dir, from, newname);
+	return r == -EACCES ? synth_refuse(m, dir, newname, r, NO_SUCH_FILE) : r;
 }
 
 void synth_rename(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name,
@@ -469,22 +475,33 @@ static int create(struct mount *m, fuse_ino_t parent, const char *name, struct s
 	if (synth_child(m, &dir, name, &child) == 0)
 		return -EEXIST;
 	if (!dir.dir->scratch)
-		return -EACCES;
+		return synth_refuse(m, &dir, name, -EACCES, NO_FILES);
 	r = scratch_create(m, &dir, name, ret);
 	if (r == -ENOENT)
-		fail_set(&f, r, "there is no such file here; ls shows those that are");
-	return r < 0 ? refused(m, &dir, name, r, &f) : 0;
+		fail_set(&f, r, NO_SUCH_FILE);
+	return r < 0 ? synth_failed(m, &dir, name, r, &f) : 0;
 }
 
 void synth_mknod(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
 	struct scratch *s;
-	int r = S_ISREG(mode) ? create(m, parent, name, &s) : -EPERM;
+	int r = S_ISREG(mode) ? create(m, parent, name, &s)
+			      : synth_refuse_at(m, parent, name, -EPERM, NO_DEVICES);
 
 	if (r < 0)
 		fuse_reply_err(req, -r);
 	else
 		reply_entry(m, req, &s->node);
+}
+
+void synth_symlink(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	fuse_reply_err(req, -synth_refuse_at(m, parent, name, -EACCES, NO_LINKS));
+}
+
+void synth_link(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	fuse_reply_err(req, -synth_refuse_at(m, parent, name, -EPERM, NO_LINKS));
 }
 
 void synth_create(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name,

@@ -15,6 +15,9 @@ void synth_rmdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char 
 void synth_rename(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name,
 	fuse_ino_t newparent, const char *newname, unsigned int flags);
 void synth_mknod(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
+/* Links can be made in files/ only: these answer why. */
+void synth_symlink(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name);
+void synth_link(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name);
 void synth_create(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name,
 	struct fuse_file_info *fi);
 void synth_open(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);

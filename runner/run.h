@@ -67,9 +67,6 @@ struct run {
 		struct run *run;
 	} pipes[2]; /* by enum run_stream */
 	struct loop_source in; /* write end of the standard input; fd -1: closed */
-	bool in_watched;
-	char *in_data; /* owned; what "stdin" still has to deliver */
-	size_t in_len, in_at;
 	unsigned in_writers; /* open handles on `stdin` */
 	bool in_open; /* was asked for: stdinOpen */
 

@@ -165,6 +165,7 @@ int run_stdin_open(struct run *run, struct run_request *request, int *ret_in)
 	int fds[2], r;
 
 	*ret_in = -1;
+	run->in_open = request->stdin_open;
 	if (request->stdin_data)
 		return input_file(request->stdin_data, request->stdin_len, ret_in);
 	if (!request->stdin_open)
