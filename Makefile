@@ -197,8 +197,11 @@ install: $(B)/sandpit drivers
 	install -D -m 644 docs/sandpit.ini $(SHARE)/doc/sandpit/sandpit.ini
 	install -D -m 644 docs/export.md $(SHARE)/doc/sandpit/export.md
 	install -D -m 644 docs/sandpit.bash $(COMPLETION)
-	install -d $(dir $(MOUNT_HELPER))
-	ln -sfn $(PREFIX)/bin/sandpit $(MOUNT_HELPER)
+	@if install -d $(dir $(MOUNT_HELPER)) && [ -w $(dir $(MOUNT_HELPER)) ]; then \
+		ln -sfn $(PREFIX)/bin/sandpit $(MOUNT_HELPER); \
+	else \
+		echo "$(MOUNT_HELPER) is not installed: $(dir $(MOUNT_HELPER)) is not writable"; \
+	fi
 
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/lib/sandpit
