@@ -56,7 +56,7 @@ block() {
 }
 
 # What finds the unpacked servers' parts, for commands of docs/export.md.
-unpacked() { sed "s|$1|$PROGRAM|; s|--dev /dev|--ro-bind-try $SERVERS $SERVERS &|" | tr '\n\t' '  '; }
+unpacked() { sed "s|$1|$PROGRAM|; s|--dev /dev|--ro-bind-try $SERVERS $SERVERS &|"; }
 
 # With this test's port, and what finds the unpacked server's parts.
 ganesha_config() {
@@ -66,7 +66,7 @@ ganesha_config() {
 	block 1 | sed "s/Protocols = 4;/Protocols = $1;/
 		s/NFS_Port = 2049;/NFS_Port = $PORT; MNT_Port = $((PORT + 1)); mount_path_pseudo = true;/
 		s|^NFS_CORE_PARAM {|& Plugins_Dir = \"${plugins[0]}\";|
-		s|^NFSV4 {|& UseGetpwnam = true; $NFS4_OPTIONS|"
+		s|^NFSV4 {|& $NFS4_OPTIONS|"
 }
 
 ganesha_command() { block 2 | unpacked /usr/bin/ganesha.nfsd; }
