@@ -55,7 +55,7 @@ static int size_log(struct mount *m, const struct synth_node *n, uint64_t *ret)
 }
 
 static const struct synth_file root_files[] = {
-	{.name = "README", .help = "this text", .mode = 0444, .show = show_readme},
+	{.name = "README", .help = "this text; more is in man 7 sandpit", .mode = 0444, .show = show_readme},
 	{.name = "status.json",
 		.help = "version, uptime, limits, counts, what is enabled",
 		.mode = 0444,
@@ -86,7 +86,7 @@ static const struct synth_file root_files[] = {
 		.type = SYNTH_DIRECTORY,
 		.child = &synth_code},
 	{.name = "checkpoint",
-		.help = "persist and restore a directory; reading tells how it went",
+		.help = "write `persist PATH` or `restore PATH`; reading tells how it went",
 		.mode = 0644,
 		.show = dir_checkpoint_show,
 		.control = &dir_checkpoint_control},

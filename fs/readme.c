@@ -15,20 +15,20 @@ int readme_write(const struct mount *m, struct buf *ret)
 	(void)m;
 	buf_add_str(ret,
 		"This directory is a sandbox. Reading and writing its files is all it takes.\n\n"
-		"  echo 'uname -a; id' > ctl/run    run a command; this returns when it has ended\n"
-		"  cat out/last/stdout              what it wrote\n"
-		"  cat out/last/exit_code           how it ended\n"
-		"  cp script.py files/workspace/    files/workspace/x is /workspace/x inside\n"
-		"  echo 'sleep 60' > ctl/start      run in the background\n"
-		"  cat out/last/live                follow it to its end\n"
-		"  echo > out/last/kill             end it, and all that it started\n"
-		"  echo 'x = 6 * 7' > code/python/in  x is still there at the next request\n"
-		"  cat error                        why the last request failed\n\n");
+		"  echo 'uname -a; id' > ctl/run         run a command; returns when it has ended\n"
+		"  cat out/last/stdout                   what it wrote; exit_code: how it ended\n"
+		"  cp script.py files/workspace/         files/ is the sandbox's /\n"
+		"  echo 'sleep 60' > ctl/start           run in the background\n"
+		"  cat out/last/live                     follow it to its end\n"
+		"  echo > out/last/kill                  end it, and all that it started\n"
+		"  echo 'x = 6 * 7; x' > code/python/in  x is still there at the next request\n"
+		"  cat code/python/out/last/result.json  what it gave; results/: as files\n"
+		"  echo 'https://example.com' > browser/goto; cat browser/text\n"
+		"  cat error                             why the last request failed\n\n");
 	add_files(ret, &synth_root);
 	buf_add_str(ret, "\nctl/\n");
 	add_files(ret, &synth_ctl);
 	buf_add_str(ret, "\nout/ID/, and out/last/\n");
 	add_files(ret, &synth_run);
-	buf_add_str(ret, "More: man 7 sandpit\n");
 	return ret->error;
 }

@@ -7,12 +7,12 @@ json_of() { jq -r "$2" "$D/$1"; }
 @test "README tells in one screen how to use the directory" {
 	(($(wc -l <"$D/README") <= 50)) || fail "$(wc -l <"$D/README") lines"
 	(($(wc -L <"$D/README") <= 80)) || fail "$(wc -L <"$D/README") columns"
-	for word in ctl/run out/last files/ status.json error log; do has_text "$D/README" "$word" || fail "no $word"; done
+	for word in ctl/run out/last files/ status.json error log code/python/in persist browser/goto; do has_text "$D/README" "$word" || fail "no $word"; done
 }
 
 @test "README's names exist" {
 	inside true
-	grep -oE '\b(ctl|out)/[a-z._]+(/[a-z._]+)?' "$D/README" | sed 's/[.]$//' | sort -u | while read -r name; do
+	grep -oP '(?<![/\w])(ctl|out|code|browser)/[a-z._]+(/[a-z._]+)?' "$D/README" | sed 's/[.]$//' | sort -u | while read -r name; do
 		test -e "$D/$name" || fail "README names $name"
 	done
 }
