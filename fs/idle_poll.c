@@ -43,8 +43,8 @@ void idle_poll_init(struct idle_poll *poll, bool wanted)
 
 void idle_poll_close(struct idle_poll *poll)
 {
-	scope_close(&poll->fd);
-	scope_close(&poll->timer_fd);
+	close_fd(&poll->fd);
+	close_fd(&poll->timer_fd);
 }
 
 bool idle_poll_can(const struct idle_poll *poll)
