@@ -55,7 +55,10 @@ static int size_log(struct mount *m, const struct synth_node *n, uint64_t *ret)
 }
 
 static const struct synth_file root_files[] = {
-	{.name = "README", .help = "this text; more is in man 7 sandpit", .mode = 0444, .show = show_readme},
+	{.name = "README",
+		.help = "this text; more is in man 7 sandpit",
+		.mode = 0444,
+		.show = show_readme},
 	{.name = "status.json",
 		.help = "version, uptime, limits, counts, what is enabled",
 		.mode = 0444,
