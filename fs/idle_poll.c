@@ -1,6 +1,7 @@
 #include "fs/idle_poll.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -30,12 +31,25 @@ static void set_timer(const struct idle_poll *poll, long nsec)
 	timerfd_settime(poll->timer_fd, 0, &time, NULL);
 }
 
+/* Where a container has hidden the device there may be another one, or a file: the kernel's tells what it
+ * asks of itself now. */
+static int open_device(void)
+{
+	auto_close int fd = open(DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	int32_t usec;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode))
+		return -1;
+	return read(fd, &usec, sizeof(usec)) == sizeof(usec) ? take_fd(&fd) : -1;
+}
+
 void idle_poll_init(struct idle_poll *poll, bool wanted)
 {
 	*poll = (struct idle_poll){.fd = -1, .timer_fd = -1};
 	if (!wanted)
 		return;
-	poll->fd = open(DEVICE, O_WRONLY | O_CLOEXEC);
+	poll->fd = open_device();
 	poll->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (poll->fd < 0 || poll->timer_fd < 0 || require(poll, LATENCY_ANY) < 0)
 		idle_poll_close(poll);

@@ -45,6 +45,25 @@ keep_asking() {
 	umount -l "$D"
 }
 
+# with_other MAKE: a sandbox where something else is in the device's place, which a command makes at a path.
+with_other() {
+	unshare -m sh -ec "$1 other; mount --bind other $DEVICE
+		timeout 20 \"\$0\" mount -o net=none \"\$1\"
+		jq .enabled.idlePoll \"\$1/status.json\"
+		perl -e 'lstat \"\$ARGV[0]/none.\$_\" for 1 .. 5000' \"\$1/files/work\"
+		\"\$0\" umount \"\$1\"" "$SANDPIT" "$D" 3>&-
+}
+
+# Containers have such: a device that takes everything, or an empty file.
+@test "something else in the device's place" {
+	as_root && [[ -e $DEVICE ]] || skip "only root can put something there, where the device is"
+	for make in 'cp -a /dev/null' mkfifo touch; do
+		eq "$(with_other "$make")" false "with $make"
+		refute test -s other
+		rm other
+	done
+}
+
 @test "idle_poll=no asks for nothing" {
 	mount_sandbox -o idle_poll=no
 	eq "$(enabled)" false
