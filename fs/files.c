@@ -109,7 +109,7 @@ void files_free(struct files *files)
 	pthread_mutex_destroy(&files->backing.lock);
 	node_table_free(files->nodes);
 	pthread_mutex_destroy(&files->dirs_lock);
-	scope_close(&files->proc_fd);
+	close_fd(&files->proc_fd);
 	pthread_mutex_destroy(&files->devices_lock);
 	free(files);
 }
@@ -168,7 +168,7 @@ int files_enter_found(struct files *files, const struct files_name *name, const 
 		files_key(files, sx, &found.key);
 		r = node_table_enter(files->nodes, name->parent, name->name, &found, &ino, &depth);
 	}
-	scope_close(&found.fd);
+	close_fd(&found.fd);
 	if (r < 0)
 		return r;
 	files_fill(files, sx, &ret->attr);
@@ -204,7 +204,7 @@ static int enter_held(
 		r = files_statx(fd, "", &sx);
 	if (r == 0)
 		return files_enter_found(files, name, &sx, fd, ret);
-	scope_close(&fd);
+	close_fd(&fd);
 	return r;
 }
 

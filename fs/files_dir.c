@@ -77,7 +77,7 @@ static void free_dir(struct files_dir *dir)
 {
 	if (!dir)
 		return;
-	scope_close(&dir->fd);
+	close_fd(&dir->fd);
 	free(dir);
 }
 

@@ -29,7 +29,7 @@ int files_missed_open(struct files_missed *missed)
 
 void files_missed_close(struct files_missed *missed)
 {
-	scope_close(&missed->fd);
+	close_fd(&missed->fd);
 	pthread_mutex_destroy(&missed->lock);
 }
 

@@ -93,7 +93,7 @@ void files_watch_close(struct files_watch *watch)
 		forget(watch, list_entry(watch->all.next, struct watch, link));
 	node_hash_clear(&watch->by_ino);
 	node_hash_clear(&watch->by_wd);
-	scope_close(&watch->fd);
+	close_fd(&watch->fd);
 }
 
 void files_watch_clear(struct files *files)

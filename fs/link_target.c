@@ -31,7 +31,7 @@ static void walk_clear(struct walk *w)
 {
 	buf_clear(&w->names);
 	buf_clear(&w->rest);
-	scope_close(&w->fd);
+	close_fd(&w->fd);
 }
 
 /* The next component of text: its length, 0 at the end. Skips slashes. */
@@ -104,7 +104,7 @@ static int go_to_root(struct walk *w)
 
 	if (fd < 0)
 		return fd;
-	scope_close(&w->fd);
+	close_fd(&w->fd);
 	w->fd = fd;
 	w->ups = w->depth;
 	buf_reset(&w->names);
@@ -125,7 +125,7 @@ static int go_up(struct walk *w)
 	fd = open_place(w->fd, "..");
 	if (fd < 0)
 		return fd;
-	scope_close(&w->fd);
+	close_fd(&w->fd);
 	w->fd = fd;
 	if (!w->names.len) {
 		w->ups++;
@@ -140,7 +140,7 @@ static int go_up(struct walk *w)
 
 static int go_down(struct walk *w, int fd, const char *name)
 {
-	scope_close(&w->fd);
+	close_fd(&w->fd);
 	w->fd = fd;
 	buf_add_str(&w->names, name);
 	return buf_add_char(&w->names, '/');

@@ -60,7 +60,7 @@ void node_table_unlock(struct node_table *t)
 		struct node *node = trash;
 
 		trash = node->trash_next;
-		scope_close(&node->fd);
+		close_fd(&node->fd);
 		free(node);
 		freed++;
 	}
@@ -274,7 +274,7 @@ static void free_node(struct node *node)
 		close(handle->fd);
 		free(handle);
 	}
-	scope_close(&node->fd);
+	close_fd(&node->fd);
 	free(node);
 }
 

@@ -256,7 +256,7 @@ int checkpoint_restore_clean(int tree_fd)
 
 	if (!dir) {
 		r = -errno;
-		scope_close(&fd);
+		close_fd(&fd);
 		return r;
 	}
 	while ((entry = readdir(dir)))

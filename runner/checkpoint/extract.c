@@ -109,7 +109,7 @@ void extract_free(struct extract *ex)
 		free(level->name);
 	}
 	free(ex->levels);
-	scope_close(&ex->file_fd);
+	close_fd(&ex->file_fd);
 	buf_clear(&ex->path);
 	free(ex);
 }

@@ -211,7 +211,7 @@ static int each_name(
 
 	if (!dir) {
 		r = -errno;
-		scope_close(&fd);
+		close_fd(&fd);
 		return r;
 	}
 	while (r >= 0 && (entry = readdir(dir))) {

@@ -178,7 +178,7 @@ static int step(struct walk *w, const char *name, struct fail *f)
 		return w->visitor->vanished ? w->visitor->vanished(w->arg, entry.path) : 0;
 	r = entry.fd < 0 ? -errno : look_at(&entry);
 	if (r < 0) {
-		scope_close(&entry.fd);
+		close_fd(&entry.fd);
 		return task_failed(w->t, r, f, "%s", entry.path);
 	}
 	enter = enters(w, &entry);
