@@ -137,6 +137,10 @@ SERVERS_yes := nfs-ganesha nfs-ganesha-vfs diod
 FUSE317 ?= yes
 DEPS_FUSE_yes := dpkg-dev meson ninja-build
 
+# For make lint; LINT=yes takes it in.
+LINT ?= no
+DEPS_LINT_yes := cppcheck clang-tidy
+
 # Installs what is missing, as root or through sudo; then the npm packages as they are pinned. The
 # browser's driver needs Node 20: where the distribution's is older, it gets one of its own.
 NODE_VERSION := 22.12.0
@@ -155,7 +159,8 @@ deps: deps-debian deps-servers
 
 deps-debian:
 	@missing=; command -v npm >/dev/null || [ "$(CODE)$(BROWSER)" = nono ] || missing=" npm"; \
-	for package in $(DEPS) $(DEPS_$(CODE)) $(DEPS_BROWSER_$(BROWSER)) $(DEPS_FUSE_$(FUSE317)); do \
+	for package in $(DEPS) $(DEPS_$(CODE)) $(DEPS_BROWSER_$(BROWSER)) $(DEPS_FUSE_$(FUSE317)) \
+			$(DEPS_LINT_$(LINT)); do \
 		dpkg-query -W -f '$${db:Status-Status}\n' $$package 2>/dev/null | grep -qx installed || \
 			missing="$$missing $$package"; \
 	done; \
