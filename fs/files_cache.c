@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/scope.h"
 
 #define LONG_SEC 3600.0
@@ -76,15 +77,48 @@ void files_cache_renew(struct files *files)
 	atomic_fetch_add(&cache->generation, 1);
 	if (!atomic_exchange(&cache->dirty, false))
 		return;
-	if (cache->can_forget_names)
-		forget_names(cache->session);
+	files_cache_forget_names(files);
 	forget_attrs(files);
 }
 
 void files_cache_forget_names(struct files *files)
 {
-	if (files->cache.can_forget_names)
-		forget_names(files->cache.session);
+	if (!files->cache.can_forget_names)
+		return;
+	forget_names(files->cache.session);
+	files_cache_names_late(files);
+}
+
+void files_cache_names_late(struct files *files)
+{
+	uint64_t now = clock_monotonic_usec();
+
+	if (!files->cache.can_forget_names)
+		return;
+	atomic_store(&files->cache.forgot_usec, now);
+	if (!files_dirs_on_way(files, 0, now))
+		return;
+	atomic_store(&files->cache.dirty, true);
+	files_missed_add_names(files);
+}
+
+bool files_cache_names_again(struct files *files)
+{
+	struct files_cache *cache = &files->cache;
+	bool on_way = files_dirs_on_way(files, 0, atomic_load(&cache->forgot_usec));
+
+	forget_names(cache->session);
+	if (on_way)
+		atomic_store(&cache->dirty, true);
+	return on_way;
+}
+
+void files_cache_names_in(struct files *files, uint64_t told_usec)
+{
+	struct files_cache *cache = &files->cache;
+
+	if (cache->can_forget_names && told_usec <= atomic_load(&cache->forgot_usec))
+		forget_names(cache->session);
 }
 
 void files_cache_forget_attr(struct files *files, uint64_t ino)

@@ -11,7 +11,8 @@
 // takes its promise back if it finds another one afterwards. Both ways of taking back need no lock
 // of the kernel's, so they may be used while a request is served:
 // - FUSE_NOTIFY_INC_EPOCH (Linux 6.16): names, also those that do not exist, are asked for again at
-//   their next use; those whose answers are under way, too.
+//   their next use; those whose answers are under way, too, but for those in a listing: they are taken
+//   back again once it is in.
 // - FUSE_NOTIFY_INVAL_INODE without a range: attributes of one inode.
 // Without the former names are never kept, and attributes nearly as long.
 #pragma once
@@ -36,6 +37,7 @@ struct files_cache {
 	atomic_uint busy; /* reasons of the daemon's own to change the tree */
 	atomic_bool dirty; /* something was promised since the last renewal */
 	atomic_uint_fast64_t generation;
+	atomic_uint_fast64_t forgot_usec; /* when names were taken back last */
 	atomic_uint_fast64_t tokens; /* see files_cache_token() */
 	atomic_uint_fast64_t quiet_token;
 	struct files_watch watch;
@@ -71,6 +73,13 @@ int files_cache_take_back(struct files *files, uint64_t ino);
 /* Takes back the names, or the attributes of one node if they were promised. */
 void files_cache_forget_names(struct files *files);
 void files_cache_forget_attr(struct files *files, uint64_t ino);
+
+/* The kernel takes the names of a listing for as new as their coming in. What to do when some may have been
+ * on their way as names were taken back; again, a moment later: true if they may still be; and when those
+ * told at a time are in. */
+void files_cache_names_late(struct files *files);
+bool files_cache_names_again(struct files *files);
+void files_cache_names_in(struct files *files, uint64_t told_usec);
 
 /* Takes back what watched directories have told of; to be called before something that was seen in
  * the tree is told. */

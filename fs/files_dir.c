@@ -31,6 +31,7 @@ struct files_dir {
 	fuse_ino_t node;
 	pid_t reader; /* who asked for the last part */
 	uint64_t begun_usec;
+	uint64_t told_usec; /* when the last part was answered */
 	int fd; /* owned; -1 with reserved */
 	dev_t dev;
 	ino_t ino;
@@ -42,6 +43,9 @@ struct files_dir {
 };
 
 #define DIRS_MAX 32 /* that are kept between requests */
+
+/* Who has not come back for the next part for so long has left, and is not on his way with the last one. */
+#define LEFT_USEC (10 * USEC_PER_SEC)
 
 /* What one request fills. */
 struct answer {
@@ -126,15 +130,37 @@ static void keep(struct files *files, struct files_dir *dir)
 	struct files_dir *oldest = NULL;
 
 	pthread_mutex_lock(&files->dirs_lock);
+	dir->told_usec = clock_monotonic_usec();
 	list_add_tail(&files->dirs, &dir->link);
 	if (files->dirs_len < DIRS_MAX) {
 		files->dirs_len++;
 	} else {
 		oldest = list_entry(files->dirs.next, struct files_dir, link);
 		list_remove(&oldest->link);
+		files->dirs_dropped_usec = oldest->told_usec;
 	}
 	pthread_mutex_unlock(&files->dirs_lock);
 	free_dir(oldest);
+}
+
+bool files_dirs_on_way(struct files *files, uint64_t ino, uint64_t until_usec)
+{
+	uint64_t now = clock_monotonic_usec();
+	uint64_t since = now > LEFT_USEC ? now - LEFT_USEC : 0;
+	struct list *item;
+	bool is;
+
+	pthread_mutex_lock(&files->dirs_lock);
+	is = files->dirs_dropped_usec > since;
+	list_for_each(item, &files->dirs)
+	{
+		const struct files_dir *dir = list_entry(item, struct files_dir, link);
+
+		is = is || ((!ino || dir->node == ino) && dir->told_usec > since &&
+				   dir->told_usec <= until_usec);
+	}
+	pthread_mutex_unlock(&files->dirs_lock);
+	return is;
 }
 
 static int stat_dir(struct files *files, struct files_dir *dir, struct stat *ret)
@@ -214,6 +240,8 @@ static int dir_at(
 	int r = 0;
 
 	*ret = off ? take_kept(files, ino, off, reader) : NULL;
+	if (*ret)
+		files_cache_names_in(files, (*ret)->told_usec);
 	if (*ret && !(*ret)->reserved)
 		drop_old(files, *ret);
 	if (!*ret)
@@ -363,6 +391,8 @@ static void reply_listed(struct answer *a)
 {
 	int r = fuse_reply_buf(a->req, a->data, a->len);
 
+	if (a->entered_len && files_cache_is_over(a->files, &a->term))
+		files_cache_names_late(a->files);
 	while (a->entered_len) {
 		uint64_t ino = a->entered[--a->entered_len];
 

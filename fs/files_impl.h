@@ -43,10 +43,16 @@ struct files {
 	struct list
 		dirs; /* under dirs_lock: those that are listed in parts, longest unused first */
 	unsigned dirs_len; /* under dirs_lock */
+	uint64_t
+		dirs_dropped_usec; /* under dirs_lock: when the last one was told that had no room */
 };
 
 /* Closes what is kept between two parts of a listing. */
 void files_dirs_free(struct files *files);
+
+/* Whether the kernel may still be about to take in a part of a listing, of ino or (0) of any directory,
+ * that was answered until then: its reader has not come for the next one. */
+bool files_dirs_on_way(struct files *files, uint64_t ino, uint64_t until_usec);
 
 /* A request's answer made here: frees nothing, and is called once. r is 0 or -errno. */
 static inline void files_reply(fuse_req_t req, int r)

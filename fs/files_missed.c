@@ -1,4 +1,4 @@
-// Nodes whose attributes could not be taken back.
+// Nodes whose attributes, and listings whose names, could not be taken back.
 #include "fs/files_missed.h"
 
 #include <errno.h>
@@ -49,19 +49,28 @@ static void set_timer(const struct files_missed *missed)
 	timerfd_settime(missed->fd, 0, &time, NULL);
 }
 
-void files_missed_add(struct files *files, uint64_t ino)
+static void try_soon(struct files_missed *missed, bool names)
 {
-	struct files_missed *missed = &files->cache.missed;
-
-	if (unsafe_is("missed") || !node_table_miss(files->nodes, ino))
-		return;
 	pthread_mutex_lock(&missed->lock);
+	missed->names = missed->names || names;
 	if (!missed->is_soon) {
 		missed->is_soon = true;
 		missed->doublings = 0;
 		set_timer(missed);
 	}
 	pthread_mutex_unlock(&missed->lock);
+}
+
+void files_missed_add(struct files *files, uint64_t ino)
+{
+	if (!unsafe_is("missed") && node_table_miss(files->nodes, ino))
+		try_soon(&files->cache.missed, false);
+}
+
+void files_missed_add_names(struct files *files)
+{
+	if (!unsafe_is("missed"))
+		try_soon(&files->cache.missed, true);
 }
 
 /* Those that there are now: what the kernel still does not know goes behind them. */
@@ -82,14 +91,19 @@ void files_missed_retry(struct files *files)
 {
 	struct files_missed *missed = &files->cache.missed;
 	uint64_t expired;
+	bool names;
 
 	(void)!read(missed->fd, &expired, sizeof(expired));
 	pthread_mutex_lock(&missed->lock);
 	missed->is_soon = false;
+	names = missed->names;
+	missed->names = false;
 	pthread_mutex_unlock(&missed->lock);
+	names = names && files_cache_names_again(files);
 	retry_all(files);
 	pthread_mutex_lock(&missed->lock);
-	if (!missed->is_soon && node_table_count_missed(files->nodes)) {
+	missed->names = missed->names || names;
+	if (!missed->is_soon && (missed->names || node_table_count_missed(files->nodes))) {
 		missed->doublings += missed->doublings < DOUBLINGS_MAX;
 		set_timer(missed);
 	}

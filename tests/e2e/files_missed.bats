@@ -29,6 +29,14 @@ listed_while_changed() {
 	STARTED=()
 }
 
+# Where nothing is told again.
+mount_without_missed() {
+	[[ -x $HELPERS/unsafe/sandpit && -z $TEST_VARIANT ]] || skip "the test build without protections is not there (make test-binaries)"
+	SANDPIT=$HELPERS/unsafe/sandpit
+	SANDPIT_UNSAFE=missed mount_sandbox -o name=missed
+	jq -e .enabled.keepsNames "$D/status.json" >/dev/null || skip "this kernel asks for each name again (before Linux 6.16)"
+}
+
 # Not listed again, which would tell the kernel all of it anew.
 sizes() { (cd "$TREE/d" && printf "$W/d/%s\0" *) | xargs -0 stat -c %s | sort | uniq -c | xargs; }
 has_sizes() { [[ $(sizes) == "$1" ]]; }
@@ -45,11 +53,41 @@ has_sizes() { [[ $(sizes) == "$1" ]]; }
 	wait_for has_sizes '600 7'
 }
 
+# moved_while_listed: somebody lists a directory, and between the answer and its coming in what is in it is
+# moved away. The moved file is found by its new name.
+moved_while_listed() {
+	W=$D/files/work
+	TREE=$T/state/sandpit/missed/root/work
+	mkdir -p "$TREE/d" "$TREE/other"
+	echo old >"$TREE/d/file"
+	start_run 'exec sleep 1000'
+	mkfifo go
+	start "$HELPERS/held_listing" "$W/d" go >said
+	wait_for has_text said held
+	mv "$TREE/d/file" "$TREE/other/moved"
+	test -e "$W/other/moved"
+	refute test -e "$W/d/none" # or else all that is in there would be asked for again
+	: >go
+	wait "$PID"
+	STARTED=()
+}
+
+@test "a file that is moved away while its directory is listed" {
+	mount_sandbox -o name=missed
+	moved_while_listed
+	wait_for gone "$W/d/file"
+	test -e "$W/other/moved"
+}
+
+@test "a name that is not told again stays" {
+	mount_without_missed
+	moved_while_listed
+	test -e "$W/d/file"
+	test -e "$W/d/file"
+}
+
 @test "what is not told again keeps its old size" {
-	[[ -x $HELPERS/unsafe/sandpit && -z $TEST_VARIANT ]] || skip "the test build without protections is not there (make test-binaries)"
-	SANDPIT=$HELPERS/unsafe/sandpit
-	SANDPIT_UNSAFE=missed mount_sandbox -o name=missed
-	jq -e .enabled.keepsNames "$D/status.json" >/dev/null || skip "this kernel asks for each name again (before Linux 6.16)"
+	mount_without_missed
 	listed_while_changed 1
 	eq "$(sizes)" '1 4'
 	eq "$(sizes)" '1 4'
