@@ -300,10 +300,12 @@ void files_cache_names_end(
 
 	if (!files->cache.session)
 		return;
-	if (alone && names->settled && files_cache_names_same(names, st))
+	if (alone && names->settled && files_cache_names_same(names, st)) {
 		node_table_names_told(files->nodes, ino, &stamp);
-	else
-		forget_names_of(&files->cache, ino);
+		return;
+	}
+	forget_names_of(&files->cache, ino);
+	node_table_names_told(files->nodes, ino, NULL);
 }
 
 /* The kernel lists a directory from what it knows if it finds the time of change that it had then,
@@ -312,8 +314,12 @@ static void check_names(struct files *files, uint64_t ino, const struct stat *st
 {
 	struct node_stamp stamp = stamp_of(st);
 
-	if (node_table_names_old(files->nodes, ino, &stamp))
-		forget_names_of(&files->cache, ino);
+	if (!node_table_names_old(files->nodes, ino, &stamp))
+		return;
+	forget_names_of(&files->cache, ino);
+	/* What is on its way may be taken in after that. */
+	if (files_dirs_on_way(files, ino, UINT64_MAX))
+		node_table_names_told(files->nodes, ino, NULL);
 }
 
 double files_cache_attr(

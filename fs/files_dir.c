@@ -413,6 +413,8 @@ static void end_part(struct answer *a, struct files_dir *dir, int r)
 		keep(a->files, dir);
 		return;
 	}
+	if (files_dirs_on_way(a->files, a->ino, UINT64_MAX))
+		dir->names.alone = false;
 	if (r == 0 && stat_dir(a->files, dir, &st) == 0)
 		files_cache_names_end(a->files, a->ino, &dir->names, &st);
 	free_dir(dir);

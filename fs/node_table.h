@@ -179,7 +179,7 @@ uint64_t node_table_of_key(struct node_table *t, const struct node_key *key);
 bool node_table_names_begin(struct node_table *t, uint64_t id, unsigned *ret_parts);
 void node_table_names_part(struct node_table *t, uint64_t id);
 bool node_table_names_end(struct node_table *t, uint64_t id, unsigned parts);
-/* The kernel was given the names of the directory, as they are at this stamp. */
+/* The kernel was given the names of the directory, as they are at this stamp; NULL: it is not known when. */
 void node_table_names_told(struct node_table *t, uint64_t id, const struct node_stamp *stamp);
 /* Whether it has to be told to drop them: it was given some, and the stamp is another. Says so once. */
 bool node_table_names_old(struct node_table *t, uint64_t id, const struct node_stamp *stamp);

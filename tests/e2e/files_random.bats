@@ -13,7 +13,7 @@ setup() {
 coherent() {
 	local seed=$RANDOM
 
-	python3 "$TEST_LIB/coherence.py" "$1" "$COUNT" "$D" "$TREE" "$seed" || fail "seed $seed"
+	python3 "$TEST_LIB/coherence.py" "$1" "$COUNT" "$D" "$TREE" "$seed" "${2:-0}" || fail "seed $seed"
 }
 
 @test "changes by commands, nothing running in between" {
@@ -30,4 +30,12 @@ coherent() {
 
 @test "changes by executions in a context that stays" {
 	coherent kernel
+}
+
+@test "changes by a process that goes on, while others look around" {
+	coherent process 3
+}
+
+@test "changes by executions, while others look around" {
+	coherent kernel 3
 }

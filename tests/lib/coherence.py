@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 # Changes random things inside a sandbox and compares what files/ shows at once with the tree itself.
 #
-# coherence.py MODE COUNT MOUNT STATE_TREE SEED
+# coherence.py MODE COUNT MOUNT STATE_TREE SEED [READERS]
 #   run       each change is a command of its own; nothing runs in between
 #   process   one process makes all of them, and says on its stdout when it has
 #   flag      the same, but says so by a file in the tree
 #   kernel    each change is an execution in a bash context that stays
-# MOUNT is the sandbox, STATE_TREE where the machine has its tree. Prints the first difference, and
-# exits with 1 then.
+# MOUNT is the sandbox, STATE_TREE where the machine has its tree. So many READERS look around in files/
+# all the time; what one of them was just listing may then show a moment longer. Prints the first
+# difference, and exits with 1 then.
 import errno
 import json
 import os
 import random
+import signal
 import stat
 import sys
+import time
 
 BASE = "work/coherence"
 DIRS = ["", "a", "b", "a/c"]
@@ -218,6 +221,37 @@ class Held:
         return None
 
 
+def look_around(view, paths, seed):
+    """Names, attributes, whole listings and beginnings of some, and descriptors that stay a while."""
+    rng = random.Random(seed)
+    held = [-1] * 8
+    while True:
+        full = os.path.join(view, rng.choice(paths))
+        i = rng.randrange(len(held))
+        try:
+            if rng.random() < 0.5:
+                look(view, rng.choice(paths))
+            elif rng.random() < 0.5:
+                with os.scandir(full) as listing:
+                    next(listing, None)
+            else:
+                if held[i] >= 0:
+                    os.close(held[i])
+                held[i] = -1
+                held[i] = os.open(full, rng.choice((os.O_PATH, os.O_RDONLY)) | os.O_NOFOLLOW)
+        except OSError:
+            pass
+
+
+def start_readers(count, view, paths, seed):
+    readers = []
+    for i in range(count):
+        readers.append(os.fork())
+        if readers[-1] == 0:
+            look_around(view, paths, seed + i)
+    return readers
+
+
 def compare(view, tree, paths):
     for path in paths:
         a, b = look(view, path), look(tree, path)
@@ -235,6 +269,17 @@ def main():
     agent = MODES[mode](mount, tree)
     held = Held()
     everything = [""] + [os.path.join(d, n) for d in DIRS for n in NAMES]
+    readers = start_readers(int(sys.argv[6]) if len(sys.argv) > 6 else 0, view, everything, seed)
+    try:
+        change_all(agent, count, rng, everything, held, view, tree_base, 5 if readers else 0)
+    finally:
+        for reader in readers:
+            os.kill(reader, signal.SIGKILL)
+            os.waitpid(reader, 0)
+    agent.end()
+
+
+def change_all(agent, count, rng, everything, held, view, tree_base, moment_sec):
     for i in range(0, count, agent.AT_ONCE):
         lines, touched = [], []
         for _ in range(agent.AT_ONCE):
@@ -246,11 +291,13 @@ def main():
         agent.change(lines)
         # Sometimes at once only what was changed, sometimes all of it.
         paths = touched if rng.random() < 0.5 else everything
+        end = time.monotonic() + moment_sec
         wrong = held.check() or compare(view, tree_base, paths)
+        while wrong and time.monotonic() < end:
+            wrong = held.check() or compare(view, tree_base, paths)
         if wrong:
             print("change %d (%s): %s" % (i, " ".join(lines), wrong))
             sys.exit(1)
-    agent.end()
 
 
 main()
