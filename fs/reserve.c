@@ -12,7 +12,7 @@
 
 static void name_of(int number, char name[16])
 {
-	snprintf(name, 16, "reserve.%d", number);
+	snprintf(name, 16, "reserve.%d", number % FILES);
 }
 
 void reserve_give_back(int state_fd)
