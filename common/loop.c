@@ -15,7 +15,7 @@ enum { HELD, LENT }; /* states of the baton */
 
 #define BATCH 16
 #define TICK_NSEC 1000000 /* how often the watcher looks while files/ is busy */
-#define QUIET_TICKS 50 /* after so many without a loan the watcher sleeps */
+#define QUIET_TICKS 5 /* after so many without a loan the watcher sleeps */
 
 /* A loan that is out for so long may be so for ever: nobody waits for it, although all threads that
  * there should be are in use. */
