@@ -1,5 +1,5 @@
 // Directories of files/ listed.
-#include "fs/files_impl.h"
+#include "fs/files_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,8 +11,6 @@
 #include "common/clock.h"
 #include "common/scope.h"
 
-#define LISTING_SIZE (32u << 10)
-
 /* As the kernel gives it; see getdents64(2). */
 struct dirent64_raw {
 	uint64_t d_ino;
@@ -21,31 +19,6 @@ struct dirent64_raw {
 	unsigned char d_type;
 	char d_name[];
 };
-
-/* A directory that is being listed. The kernel opens directories without asking (see session_ops.c),
- * so this lives from the first request for its names to the last, or until too many others do: a
- * place that nobody has kept is found again by its offset, as for a file server. Whose it was cannot
- * be told for sure when several are at the same place, so each goes on with what is there by then. */
-struct files_dir {
-	struct list link; /* in files.dirs, while no request uses it */
-	fuse_ino_t node;
-	pid_t reader; /* who asked for the last part */
-	uint64_t begun_usec;
-	uint64_t told_usec; /* when the last part was answered */
-	int fd; /* owned; -1 with reserved */
-	dev_t dev;
-	ino_t ino;
-	bool reserved; /* is listed as empty */
-	struct files_names names; /* as it was at the beginning */
-	int64_t next_off; /* of the entry at pos */
-	size_t pos, len; /* in listing */
-	char listing[LISTING_SIZE] __attribute__((aligned(8)));
-};
-
-#define DIRS_MAX 32 /* that are kept between requests */
-
-/* Who has not come back for the next part for so long has left, and is not on his way with the last one. */
-#define LEFT_USEC (10 * USEC_PER_SEC)
 
 /* What one request fills. */
 struct answer {
@@ -75,92 +48,6 @@ static int open_listing(struct files *files, int dir_fd)
 	if (fd < 0)
 		return -errno;
 	return fd;
-}
-
-static void free_dir(struct files_dir *dir)
-{
-	if (!dir)
-		return;
-	close_fd(&dir->fd);
-	free(dir);
-}
-
-void files_dirs_free(struct files *files)
-{
-	while (!list_empty(&files->dirs)) {
-		struct files_dir *dir = list_entry(files->dirs.next, struct files_dir, link);
-
-		list_remove(&dir->link);
-		free_dir(dir);
-	}
-}
-
-static bool is_likelier(const struct files_dir *dir, const struct files_dir *other, pid_t reader)
-{
-	if (!other || (dir->reader == reader) != (other->reader == reader))
-		return !other || dir->reader == reader;
-	return dir->begun_usec > other->begun_usec;
-}
-
-/* The one that was begun last, of the same reader if there is one: what an overlay merges it lists as it
- * was when it was opened. */
-static struct files_dir *take_kept(struct files *files, fuse_ino_t ino, off_t off, pid_t reader)
-{
-	struct files_dir *found = NULL;
-	struct list *item;
-
-	pthread_mutex_lock(&files->dirs_lock);
-	list_for_each(item, &files->dirs)
-	{
-		struct files_dir *dir = list_entry(item, struct files_dir, link);
-
-		if (dir->node == ino && dir->next_off == off && is_likelier(dir, found, reader))
-			found = dir;
-	}
-	if (found) {
-		list_remove(&found->link);
-		files->dirs_len--;
-	}
-	pthread_mutex_unlock(&files->dirs_lock);
-	return found;
-}
-
-static void keep(struct files *files, struct files_dir *dir)
-{
-	struct files_dir *oldest = NULL;
-
-	pthread_mutex_lock(&files->dirs_lock);
-	dir->told_usec = clock_monotonic_usec();
-	list_add_tail(&files->dirs, &dir->link);
-	if (files->dirs_len < DIRS_MAX) {
-		files->dirs_len++;
-	} else {
-		oldest = list_entry(files->dirs.next, struct files_dir, link);
-		list_remove(&oldest->link);
-		files->dirs_dropped_usec = oldest->told_usec;
-	}
-	pthread_mutex_unlock(&files->dirs_lock);
-	free_dir(oldest);
-}
-
-bool files_dirs_on_way(struct files *files, uint64_t ino, uint64_t until_usec)
-{
-	uint64_t now = clock_monotonic_usec();
-	uint64_t since = now > LEFT_USEC ? now - LEFT_USEC : 0;
-	struct list *item;
-	bool is;
-
-	pthread_mutex_lock(&files->dirs_lock);
-	is = files->dirs_dropped_usec > since;
-	list_for_each(item, &files->dirs)
-	{
-		const struct files_dir *dir = list_entry(item, struct files_dir, link);
-
-		is = is || ((!ino || dir->node == ino) && dir->told_usec > since &&
-				   dir->told_usec <= until_usec);
-	}
-	pthread_mutex_unlock(&files->dirs_lock);
-	return is;
 }
 
 static int stat_dir(struct files *files, struct files_dir *dir, struct stat *ret)
@@ -212,7 +99,7 @@ static int new_dir(struct files *files, fuse_ino_t ino, bool from_start, struct 
 	dir->pos = dir->len = 0;
 	r = open_dir(files, dir, from_start);
 	if (r < 0) {
-		free_dir(dir);
+		files_dir_free(dir);
 		return r;
 	}
 	*ret = dir;
@@ -239,7 +126,7 @@ static int dir_at(
 	pid_t reader = fuse_req_ctx(req)->pid;
 	int r = 0;
 
-	*ret = off ? take_kept(files, ino, off, reader) : NULL;
+	*ret = off ? files_dir_take(files, ino, off, reader) : NULL;
 	if (*ret)
 		files_cache_names_in(files, (*ret)->told_usec);
 	if (*ret && !(*ret)->reserved)
@@ -410,14 +297,14 @@ static void end_part(struct answer *a, struct files_dir *dir, int r)
 
 	if (r == 0 && a->len && !dir->reserved) {
 		files_cache_names_part(a->files, a->ino, &dir->names);
-		keep(a->files, dir);
+		files_dir_keep(a->files, dir);
 		return;
 	}
 	if (files_dirs_on_way(a->files, a->ino, UINT64_MAX))
 		dir->names.alone = false;
 	if (r == 0 && stat_dir(a->files, dir, &st) == 0)
 		files_cache_names_end(a->files, a->ino, &dir->names, &st);
-	free_dir(dir);
+	files_dir_free(dir);
 }
 
 static int list_part(struct answer *a, struct files_dir *dir, size_t size, off_t off)
