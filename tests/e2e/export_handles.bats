@@ -160,7 +160,8 @@ forget_all() {
 	done
 	eq "$(runs)" 1
 	eq "$(jq -r .state "$D/browser/state.json")" stopped
-	eq "$(cat "$D/error")" ''
+	# A handle that happens to be good is opened for writing, too.
+	match "$(cat "$D/error")" '^$|: it is only read \(EACCES\)$'
 	eq "$(inside 'echo lives')" lives
 }
 
