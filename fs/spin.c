@@ -6,7 +6,7 @@
 /* What a request takes to come when all goes well: the caller's wakeup and a little work of its own. */
 #define SPIN_NSEC 40000
 /* More than giving way takes if nobody else, such as the caller, has the same processor. */
-#define SHARED_NSEC 3000
+#define SHARED_NSEC 6000
 
 /* How much longer it rests than it looked in vain, or waited for others; twice as long each time that they
  * needed the processor again. */
