@@ -70,6 +70,52 @@ keeps_names() { jq -e .enabled.keepsNames "$D/status.json" >/dev/null; }
 	wait_for gone "$W/many"
 }
 
+# How often the daemon has written anything: an answer to the kernel each time, mostly.
+answers() { awk '/^syscw:/ { print $2 }' "/proc/$(daemon_pid)/io"; }
+
+walk() { eq "$(find "$W/tree" -type f -size +1k | wc -l)" 300; }
+
+asks_nothing() {
+	local before
+
+	walk
+	walk
+	before=$(answers)
+	walk
+	before=$(($(answers) - before))
+	((before < 30)) || fail "$before answers to a walk of 300 files"
+}
+
+make_tree() {
+	as_root || skip "only root sees what an ordinary user's daemon has written"
+	keeps_names || skip "this kernel cannot be told to ask for names again (Linux 6.16)"
+	inside 'mkdir /work/tree; cd /work/tree; for d in $(seq 30); do mkdir $d; for f in $(seq 10); do head -c 5000 /dev/zero >$d/$f; done; done'
+}
+
+# It still shows what changes.
+shows_changes() {
+	inside 'echo more >>/work/tree/1/1'
+	eq "$(stat -c %s "$W/tree/1/1")" 5005
+}
+
+@test "an idle context of code/ does not make the kernel ask again" {
+	make_tree
+	asks_nothing
+	printf 'x = 1' >"$D/code/python/in"
+	asks_nothing
+	shows_changes
+}
+
+@test "an open browser does not make the kernel ask again" {
+	need chromium node
+	[[ -d $HELPERS/drivers/browser/node_modules ]] || skip "the driver's npm packages are not installed"
+	make_tree
+	echo '{"headless": true}' >"$D/browser/config.json"
+	echo about:blank >"$D/browser/goto"
+	asks_nothing
+	shows_changes
+}
+
 @test "what runs in the sandbox is told to be gone only when all of it is" {
 	# A background process that escapes its session and whose program cannot be read goes on writing.
 	request 'setsid sh -c "i=0; while test ! -e /work/stop; do i=\$((i + 1)); echo \$i > /work/n; done" >/dev/null 2>&1 &'
