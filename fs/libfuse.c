@@ -33,7 +33,6 @@ static ssize_t write_answer(int fd, struct iovec *iov, int count, void *userdata
 		memcpy(&out, iov[1].iov_base, sizeof(out));
 		out.flags |= FLAGS_MORE;
 		iov[1].iov_base = &out;
-		return writev(fd, iov, count);
 	}
 	return writev(fd, iov, count);
 }

@@ -1,28 +1,18 @@
 #include "fs/reserve.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "common/scope.h"
 
 /* What the index needs to be opened: its two files beside it, and some pages in each. */
-#define FILES 4
+static const char *const names[] = {"reserve.0", "reserve.1", "reserve.2", "reserve.3"};
 #define FILE_BYTES (64 * 1024)
-
-static void name_of(int number, char name[16])
-{
-	snprintf(name, 16, "reserve.%d", number % FILES);
-}
 
 void reserve_give_back(int state_fd)
 {
-	char name[16];
-
-	for (int i = 0; i < FILES; i++) {
-		name_of(i, name);
-		unlinkat(state_fd, name, 0);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		unlinkat(state_fd, names[i], 0);
 }
 
 /* A piece that could not be had whole would be taken for one the next time. */
@@ -37,10 +27,6 @@ static void hold_file(int state_fd, const char *name)
 
 void reserve_hold(int state_fd)
 {
-	char name[16];
-
-	for (int i = 0; i < FILES; i++) {
-		name_of(i, name);
-		hold_file(state_fd, name);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		hold_file(state_fd, names[i]);
 }

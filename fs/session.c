@@ -22,6 +22,7 @@
 struct source {
 	struct loop_source loop;
 	struct mount *m;
+	void (*act)(struct mount *m); /* of those that tell nothing of the sandbox */
 };
 
 static struct source source;
@@ -128,54 +129,47 @@ static void on_quiet(void *arg, bool quiet)
 	files_cache_set_quiet(((struct mount *)arg)->files, quiet);
 }
 
-static struct source changes;
-
-static void on_changes(struct loop_source *loop_source, uint32_t events)
+/* What the sandbox changes in files/ behind the kernel's back. */
+static void drain_changes(struct mount *m)
 {
-	struct mount *m = container_of(loop_source, struct source, loop)->m;
-
-	(void)events;
-	m->own_events++;
 	files_watch_drain(m->files);
 }
 
-static struct source missed;
-
-static void on_missed(struct loop_source *loop_source, uint32_t events)
+static void retry_missed(struct mount *m)
 {
-	struct mount *m = container_of(loop_source, struct source, loop)->m;
-
-	(void)events;
-	m->own_events++;
 	files_missed_retry(m->files);
 }
 
-static struct source idle;
-
-static void on_idle(struct loop_source *loop_source, uint32_t events)
+static void look_for_idleness(struct mount *m)
 {
-	struct mount *m = container_of(loop_source, struct source, loop)->m;
-
-	(void)events;
-	m->own_events++;
 	idle_poll_look(&m->idle_poll);
 }
 
-static int watch_fd(struct mount *m, struct source *to, int fd,
-	void (*ready)(struct loop_source *source, uint32_t events))
+static struct source own[] = {
+	{.act = drain_changes}, {.act = retry_missed}, {.act = look_for_idleness}};
+
+static void on_own(struct loop_source *loop_source, uint32_t events)
 {
-	*to = (struct source){.loop = {.fd = fd, .ready = ready}, .m = m};
-	return fd < 0 ? 0 : loop_watch(m->loop, &to->loop, EPOLLIN);
+	struct source *from = container_of(loop_source, struct source, loop);
+
+	(void)events;
+	from->m->own_events++;
+	from->act(from->m);
 }
 
-/* Of what the sandbox changes in files/ behind the kernel's back. */
-static int watch_changes(struct mount *m)
+static int watch_own(struct mount *m)
 {
-	int r;
+	const int fds[ARRAY_LEN(own)] = {
+		files_watch_fd(m->files), files_missed_fd(m->files), idle_poll_fd(&m->idle_poll)};
+	int r = 0;
 
-	sandbox_watch_quiet(m->sandbox, on_quiet, m);
-	r = watch_fd(m, &changes, files_watch_fd(m->files), on_changes);
-	return r < 0 ? r : watch_fd(m, &missed, files_missed_fd(m->files), on_missed);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(own); i++) {
+		own[i].loop = (struct loop_source){.fd = fds[i], .ready = on_own};
+		own[i].m = m;
+		if (fds[i] >= 0)
+			r = loop_watch(m->loop, &own[i].loop, EPOLLIN);
+	}
+	return r;
 }
 
 int session_watch(struct mount *m, struct fail *f)
@@ -191,10 +185,9 @@ int session_watch(struct mount *m, struct fail *f)
 		r = loop_watch(m->loop, &source.loop, EPOLLIN);
 	if (r == 0) {
 		files_cache_start(m->files, m->session);
-		r = watch_changes(m);
+		sandbox_watch_quiet(m->sandbox, on_quiet, m);
+		r = watch_own(m);
 	}
-	if (r == 0)
-		r = watch_fd(m, &idle, idle_poll_fd(&m->idle_poll), on_idle);
 	return r < 0 ? fail_errno(f, r, "watching the FUSE device") : 0;
 }
 

@@ -7,8 +7,8 @@
 
 /* Of one thread at a time. Zeroed: ready. */
 struct spin {
-	uint64_t began_nsec; /* 0: not now */
-	uint64_t rests_until_nsec;
+	uint64_t began_usec; /* 0: not now */
+	uint64_t rests_until_usec;
 	unsigned found; /* in a row, without somebody else's turn */
 	unsigned shared; /* how often somebody else had a turn meanwhile; as far as it counts */
 };

@@ -23,7 +23,7 @@ static void ends_and_goes_on_after_a_rest(void **state)
 	assert_true(spin_pause(&spin));
 	for (int i = 0; i < 3; i++) {
 		looks_in_vain(&spin);
-		assert_int_equal(spin.began_nsec, 0);
+		assert_int_equal(spin.began_usec, 0);
 		while (!spin_pause(&spin))
 			usleep(100);
 	}
@@ -37,7 +37,7 @@ static void what_is_found_in_time_ends_it(void **state)
 	for (int i = 0; i < 1000; i++) {
 		spin_pause(&spin);
 		spin_found(&spin);
-		assert_int_equal(spin.began_nsec, 0);
+		assert_int_equal(spin.began_usec, 0);
 	}
 }
 
@@ -48,11 +48,11 @@ static void others_turns_are_forgiven(void **state)
 
 	(void)state;
 	for (int i = 0; i < 63; i++) {
-		spin.began_nsec = 1;
+		spin.began_usec = 1;
 		spin_found(&spin);
 	}
 	assert_int_equal(spin.shared, 7);
-	spin.began_nsec = 1;
+	spin.began_usec = 1;
 	spin_found(&spin);
 	assert_int_equal(spin.shared, 0);
 	spin_found(&spin);
