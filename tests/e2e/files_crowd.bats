@@ -17,6 +17,5 @@ load ../lib/helper
 	((fds <= 8192)) || fail "$fds descriptors"
 	rss=$(awk '/^RssAnon/ { print $2 }' "/proc/$pid/status")
 	# A record, its name and the hashes: some 450 bytes a file, and what an idle daemon has.
-	[[ -n $TEST_VARIANT && $TEST_VARIANT != fuse314 ]] ||
-		((rss < 16000 + ${WALK_FILES:-60000} * 600 / 1024)) || fail "$rss kB"
+	sanitized || ((rss < 16000 + ${WALK_FILES:-60000} * 600 / 1024)) || fail "$rss kB"
 }

@@ -2,7 +2,6 @@
 
 MANY=${MANY_FILES:-20000}
 
-rss() { awk '/^VmRSS/ { print $2 }' "/proc/$(daemon_pid)/status"; }
 fds() { ls "/proc/$(daemon_pid)/fd" | wc -l; }
 
 # Each name once, whichever end it is seen from, while requests on the mount are answered.
@@ -32,7 +31,7 @@ check_many_entries() {
 		"daemon $before kB before, $(rss) kB after, $(fds) descriptors, server" \
 		"$(awk '/^VmRSS/ { print $2 }' "/proc/$(pgrep -P "$SERVER" | head -n 1)/status") kB" >&3
 	(($(fds) <= 8300)) || fail "$(fds) descriptors"
-	(($(rss) < 32000 + MANY * 600 / 1024)) || fail "the daemon has $(rss) kB"
+	sanitized || (($(rss) < 32000 + MANY * 600 / 1024)) || fail "the daemon has $(rss) kB"
 	eq "$(remote cat "/files/work/d/some entry $MANY")" ''
 	inside 'rm -r /work/d'
 	touch "$TEST_TMP/beat"

@@ -42,6 +42,12 @@ ended_pid() { ! kill -0 "$1" 2>/dev/null; }
 
 fsop() { "$HELPERS/fsop" "$@"; }
 as_single() { [[ $TEST_USER == single ]]; }
+# Built with a sanitizer, which is slow, and whose own memory says nothing of the daemon's.
+sanitized() { [[ $TEST_VARIANT == [at]san ]]; }
+
+# rss: the resident memory of the daemon, in KiB.
+rss() { awk '/^VmRSS/ { print $2 }' "/proc/$(daemon_pid)/status"; }
+
 as_root() { [[ $TEST_USER == root ]]; }
 in_rootfs() { [[ -n ${TEST_ROOTFS:-} ]]; }
 
