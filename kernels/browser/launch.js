@@ -61,6 +61,19 @@ async function display(config) {
 	return null;
 }
 
+// A page that leads to another program's URL (mailto:, or any scheme) makes Chromium ask in a dialog
+// whether to open it, which takes all input from the page, and which nobody sees. It does not ask when
+// it is itself the program for such URLs; that is what xdg-settings tells it.
+function answerForSchemes(config) {
+	const directory = path.join(config.run, 'bin');
+	const script = '#!/bin/sh\n' +
+		'case "$1 $2" in "check default-url-scheme-handler") echo yes ;; *) exit 1 ;; esac\n';
+
+	fs.mkdirSync(directory, { recursive: true });
+	fs.writeFileSync(path.join(directory, 'xdg-settings'), script, { mode: 0o755 });
+	return `${directory}:${process.env.PATH}`;
+}
+
 function options(config, shown, ownSandbox) {
 	const args = ['--window-position=0,0', '--window-size=1280,800', '--disable-dev-shm-usage',
 		'--no-first-run', '--hide-crash-restore-bubble', '--test-type', '--disable-gpu', '--password-store=basic'];
@@ -79,7 +92,8 @@ function options(config, shown, ownSandbox) {
 		handleSIGTERM: false,
 		handleSIGHUP: false,
 		timeout: 60000,
-		env: { ...process.env, ...(shown ? { DISPLAY: `:${shown.number}` } : {}) },
+		env: { ...process.env, ...(shown ? { DISPLAY: `:${shown.number}`,
+			PATH: answerForSchemes(config) } : {}) },
 		args,
 	};
 }

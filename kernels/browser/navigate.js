@@ -9,8 +9,9 @@ const LATE_MS = 200; // for the title, when the time is over
 const LAYOUT_MS = 10000; // that a large page may take after its load before it tells its title
 const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d)/i;
 const NO_HOST = /^https?:[\\/]{3}/i; // browsers take the path's first name for it
-// Those whose pages a browser makes; what belongs to others ends without one.
-const PAGES = /^(https?|file|data|blob|about|chrome|view-source):/i;
+// Those whose pages a browser makes. For what belongs to other programs it would ask, in a dialog that
+// nobody answers and that takes all input from the page.
+const PAGES = /^(https?|file|filesystem|data|blob|about|chrome|chrome-extension|devtools|view-source):/i;
 
 // What can be no URL is told apart here: the browser would look for hosts of the strangest names.
 function withScheme(url) {
@@ -24,6 +25,8 @@ function withScheme(url) {
 		throw new Failure('EINVAL', `${short(text)}: what stands before :// is no scheme`);
 	const full = SCHEME.test(text) ? text : `http://${text}`;
 
+	if (!PAGES.test(full))
+		throw new Failure('EINVAL', `${short(text)}: ${noPage(full)}`);
 	if (NO_HOST.test(full))
 		throw new Failure('EINVAL', `${short(text)}: the URL names no host`);
 	if (!URL.canParse(full))
@@ -31,6 +34,7 @@ function withScheme(url) {
 	return full;
 }
 
+const noPage = (url) => `the browser opens no ${/^[^:]*:/.exec(url)[0]} URLs`;
 const short = (text) => text.length > 200 ? `${text.slice(0, 200)}...` : text;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -61,7 +65,7 @@ async function failed(tab, error, call) {
 	if (!call.signal.aborted)
 		await tab.refresh(undefined, failure.code === 'ETIMEDOUT' ? LATE_MS : undefined);
 	if (failure.code === 'ECANCELED' && scheme && !PAGES.test(scheme[1]))
-		return new Failure('EINVAL', `the browser opens no ${scheme[1]} URLs`);
+		return new Failure('EINVAL', noPage(scheme[1]));
 	return failure;
 }
 
@@ -158,7 +162,7 @@ function waitLine(text) {
 
 	if (/^\d+$/.test(word))
 		return { ms: Number(word) };
-	if (/^url\s/.test(word))
+	if (/^url(\s|$)/.test(word))
 		return { url: word.slice(4).trim() };
 	if (['load', 'domcontentloaded', 'networkidle'].includes(word))
 		return { state: word };

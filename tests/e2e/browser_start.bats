@@ -152,6 +152,22 @@ END
 	umount_sandbox
 }
 
+@test "with a display: a page that leads to another program's URL keeps its input" {
+	need chromium node python3 Xtigervnc
+	mount_sandbox
+	serve_pages 8000
+	ask goto "$PAGES/"
+	eq "$(of state.json .headless)" false
+	for url in foo://x ftp://127.0.0.1/x mailto:a@b; do
+		ask goto "$PAGES/"
+		ask evaluate "location = '$url'"
+		ask evaluate "document.body.insertAdjacentHTML('afterbegin', '<a id=out href=\"$url\">out</a>')"
+		ask click '#out'
+		ask click '#b'
+		eq "$(cat "$B/title")" clicked "title after $url"
+	done
+}
+
 @test "a driver that never answers is interrupted and closed" {
 	own_drivers
 	hostile ''
