@@ -5,11 +5,12 @@ const path = require('path');
 const { Failure, failureOf } = require('./failure');
 const { pair } = require('./request');
 
+const FAR = 1e5; // pixels: by the number of steps on the way Chromium would hang
 const CHOOSER_MS = 2000; // from the click to the file chooser
 
 const position = { position: 'object' };
 const mouse = { ...position, modifiers: 'strings', force: 'boolean', trial: 'boolean' };
-const clicks = { ...mouse, button: ['left', 'right', 'middle'], clickCount: 'number', delay: 'number',
+const clicks = { ...mouse, button: ['left', 'right', 'middle'], clickCount: 'count', delay: 'number',
 	noWaitAfter: 'boolean' };
 
 function locate(tab, selector) {
@@ -207,6 +208,8 @@ const mouseOp = {
 		if (!Object.hasOwn(pointer, action) || (needs && !(Number.isFinite(x) && Number.isFinite(y))) ||
 			!['left', 'right', 'middle'].includes(button))
 			throw new Failure('EINVAL', `write ${this.usage}`);
+		if (needs && Math.max(Math.abs(x), Math.abs(y)) > FAR)
+			throw new Failure('EINVAL', `a coordinate is -${FAR} to ${FAR}`);
 		return pointer[action](tab.page, [x, y], button);
 	},
 };

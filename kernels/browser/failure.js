@@ -8,18 +8,26 @@ class Failure extends Error {
 	}
 }
 
-// The end of net::ERR_*, in the order in which they are tried.
+// The end of net::ERR_*, in the order in which they are tried: the errno, and the same in words.
 const network = [
-	[/^CONNECTION_REFUSED|^PROXY_CONNECTION_FAILED|^TUNNEL_/, 'ECONNREFUSED'],
-	[/^NAME_|^INTERNET_DISCONNECTED|^ADDRESS_|^NETWORK_|^ICANN_/, 'EHOSTUNREACH'],
-	[/^EMPTY_RESPONSE|^CONNECTION_(RESET|CLOSED|ABORTED|FAILED)|^SOCKET_NOT/, 'ECONNRESET'],
-	[/^TOO_MANY_REDIRECTS/, 'ELOOP'],
-	[/^CERT_|^SSL_PINNED|^BAD_SSL_CLIENT|^SSL_OBSOLETE/, 'EKEYREJECTED'],
-	[/^SSL_|^HTTP2_|^QUIC_|^INVALID_(HTTP_)?RESPONSE|^CONTENT_|^RESPONSE_/, 'EPROTO'],
-	[/^UNSAFE_PORT|^(UNSAFE_)?REDIRECT|^INVALID_URL|SCHEME|^INVALID_ARGUMENT/, 'EINVAL'],
-	[/TIMED_OUT/, 'ETIMEDOUT'],
-	[/AUTH|^ACCESS_DENIED|^BLOCKED_BY/, 'EACCES'],
-	[/^FILE_NOT_FOUND/, 'ENOENT'],
+	[/^CONNECTION_REFUSED|^PROXY_CONNECTION_FAILED|^TUNNEL_/, 'ECONNREFUSED',
+		'the connection was refused'],
+	[/^NAME_|^ICANN_/, 'EHOSTUNREACH', 'there is no host of that name'],
+	[/^INTERNET_DISCONNECTED|^ADDRESS_|^NETWORK_/, 'EHOSTUNREACH', 'no network leads there'],
+	[/^EMPTY_RESPONSE|^CONNECTION_(RESET|CLOSED|ABORTED|FAILED)|^SOCKET_NOT/, 'ECONNRESET',
+		'the server ended the connection without an answer'],
+	[/^TOO_MANY_REDIRECTS/, 'ELOOP', 'it is redirected again and again'],
+	[/^CERT_|^SSL_PINNED|^BAD_SSL_CLIENT|^SSL_OBSOLETE/, 'EKEYREJECTED',
+		'its certificate is not valid'],
+	[/^SSL_/, 'EPROTO', 'the server does not speak TLS as it should'],
+	[/^HTTP2_|^QUIC_|^INVALID_(HTTP_)?RESPONSE|^CONTENT_|^RESPONSE_/, 'EPROTO',
+		'the server does not speak HTTP as it should'],
+	[/^UNSAFE_PORT/, 'EINVAL', 'browsers do not connect to that port'],
+	[/^(UNSAFE_)?REDIRECT|^INVALID_URL|SCHEME|^INVALID_ARGUMENT/, 'EINVAL',
+		'no such URL can be opened'],
+	[/TIMED_OUT/, 'ETIMEDOUT', 'it does not answer'],
+	[/AUTH|^ACCESS_DENIED|^BLOCKED_BY/, 'EACCES', 'access is denied'],
+	[/^FILE_NOT_FOUND/, 'ENOENT', 'there is no such file'],
 	[/^ABORTED/, 'ECANCELED'],
 	[/^INSUFFICIENT_RESOURCES|^OUT_OF_MEMORY/, 'ENOMEM'],
 ];
@@ -35,7 +43,7 @@ const messages = [
 	[/Page crashed|Target crashed/, 'EIO'],
 	[/has been closed|Browser closed|Target closed/, 'ENXIO'],
 	[/interrupted by another navigation/, 'ECANCELED'],
-	[/Invalid URL|invalid URL|Protocol error.*[Ii]nvalid|Unknown key|must be|expected (string|number|one of|bool)/,
+	[/Invalid URL|invalid URL|Protocol error.*[Ii]nvalid|Unknown key|must be|expected (one of|\w+, got)/,
 		'EINVAL'],
 	[/while parsing|Unknown engine|not a valid (selector|XPath)|Malformed|Unsupported|InvalidSelector/,
 		'EINVAL'],
@@ -45,6 +53,7 @@ const messages = [
 	[/[Cc]licking the checkbox did not change/, 'EBUSY'],
 	[/ENOENT/, 'ENOENT'],
 	[/[Uu]nable to capture|too large|Image too/, 'EFBIG'],
+	[/^Expected options\.|^options\.\S+ is |^Clipped area is/, 'EINVAL'],
 ];
 
 const covered = /intercepts pointer events|not visible|not enabled|not editable|outside of the viewport|not stable|disabled|readonly/;
@@ -62,7 +71,8 @@ function plain(text) {
 		return seen.add(bare);
 	});
 
-	return kept.join('; ').replace(/^[a-zA-Z]+\.[a-zA-Z]+: (Error: )?/, '').slice(0, 2000);
+	return kept.join('; ').replace(/\.; /g, '; ')
+		.replace(/^[a-zA-Z]+\.[a-zA-Z]+: (Error: )?/, '').slice(0, 2000);
 }
 
 // Words for an element that was not found or cannot be used, from the call log.
@@ -77,6 +87,15 @@ function ofElement(text, selector) {
 	return null;
 }
 
+// net::ERR_X at URL, in words.
+function ofNetwork(text, name) {
+	const [, code, words] = network.find(([pattern]) => pattern.test(name)) || [null, 'EIO'];
+	const [, at] = / at (\S+?)(;? |;?$)/.exec(text) || [];
+	const told = words && at ? `${at}: ${words} (net::ERR_${name})` : text.split('; ')[0];
+
+	return new Failure(code, told + (hints[code] || ''));
+}
+
 // error: what a call threw; about: {selector, timeout, aborted, stale} of the call.
 function failureOf(error, about = {}) {
 	if (error instanceof Failure)
@@ -86,12 +105,8 @@ function failureOf(error, about = {}) {
 
 	if (about.aborted)
 		return new Failure('EINTR', 'interrupted');
-	if (net) {
-		const found = network.find(([pattern]) => pattern.test(net[1]));
-		const code = found ? found[1] : 'EIO';
-
-		return new Failure(code, text.split('; ')[0] + (hints[code] || ''));
-	}
+	if (net)
+		return ofNetwork(text, net[1]);
 	const found = messages.find(([pattern]) => pattern.test(text));
 
 	if (found && !(error.name === 'TimeoutError' && found[1] !== 'ENOTUNIQ'))

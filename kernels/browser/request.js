@@ -2,6 +2,9 @@
 'use strict';
 const { Failure } = require('./failure');
 
+const COUNT_MAX = 100; // of clicks: Playwright makes a list of all their events
+const TIMEOUT_MAX = 86400000; // milliseconds; longer ones would be none to the timers of Node
+
 const isOf = {
 	string: (value) => typeof value === 'string',
 	number: (value) => typeof value === 'number' && Number.isFinite(value),
@@ -9,7 +12,11 @@ const isOf = {
 	object: (value) => value !== null && typeof value === 'object' && !Array.isArray(value),
 	strings: (value) => typeof value === 'string' ||
 		(Array.isArray(value) && value.every((item) => typeof item === 'string')),
+	count: (value) => Number.isInteger(value) && value >= 1 && value <= COUNT_MAX,
 };
+
+const named = { object: 'an object', strings: 'a string or an array of strings',
+	count: `a number from 1 to ${COUNT_MAX}` };
 
 function check(keys, params) {
 	for (const [key, value] of Object.entries(params)) {
@@ -22,10 +29,10 @@ function check(keys, params) {
 
 		if (!fits)
 			throw new Failure('EINVAL', `"${key}" must be ` +
-				(Array.isArray(type) ? `one of ${type.join(', ')}` : `a ${type}`));
+				(Array.isArray(type) ? `one of ${type.join(', ')}` : named[type] || `a ${type}`));
 	}
-	if (params.timeout < 0)
-		throw new Failure('EINVAL', '"timeout" is in milliseconds, 0 or more');
+	if (params.timeout < 0 || params.timeout > TIMEOUT_MAX)
+		throw new Failure('EINVAL', `"timeout" is in milliseconds, 0 (never) to ${TIMEOUT_MAX}`);
 	return params;
 }
 

@@ -24,6 +24,35 @@ setup() { setup_browser; }
 	ask goto "$PAGES/"
 }
 
+@test "a navigation that fails is told in words" {
+	refused goto http://127.0.0.1:7999/ ECONNREFUSED
+	eq "$(cat "$D/error")" "browser/goto: http://127.0.0.1:7999/: the connection was refused (net::ERR_CONNECTION_REFUSED) (ECONNREFUSED)"
+	refused goto http://no.such.name.invalid/ EHOSTUNREACH
+	has_text "$D/error" 'http://no.such.name.invalid/: there is no host of that name'
+	refused goto http://127.0.0.1:9/ EINVAL
+	has_text "$D/error" 'browsers do not connect to that port'
+}
+
+@test "options that make no sense are told at once, and nothing hangs or dies of them" {
+	ask goto "$PAGES/"
+	refused screenshot '{"quality":50}' EINVAL
+	refused screenshot '{"type":"jpeg","quality":500}' EINVAL
+	refused screenshot '{"clip":{"x":0,"y":0,"width":0,"height":5}}' EINVAL
+	refused screenshot '{"clip":{"x":-9000,"y":0,"width":5,"height":5}}' EINVAL
+	refused screenshot '{"clip":{"x":"a"}}' EINVAL
+	refused screenshot '{"clip":5}' EINVAL
+	has_text "$D/error" '"clip" must be an object'
+	refused mouse 'move 1e99 3' EINVAL
+	refused mouse 'wheel 0 -1e99' EINVAL
+	for count in 1e9 -1 0 1.5; do
+		refused click '{"selector":"#b","clickCount":'$count'}' EINVAL
+	done
+	refused goto '{"url":"'"$PAGES/"'","timeout":1e10}' EINVAL
+	refused wait url EINVAL
+	ask click '#b'
+	eq "$(cat "$B/title")" clicked
+}
+
 @test "what is no URL is told at once, and the page stays" {
 	ask goto "$PAGES/two"
 	for url in 'ht!tp://x' 'http://' 'http://[::1' 'http://a b/' 'two words' javascript:1 'http:///two' \
