@@ -139,6 +139,17 @@ static void cancel_freeze(struct synth_freeze *freeze)
 	browser_request_unref(freeze->data);
 }
 
+int browser_call_no_page(struct mount *m, const struct synth_node *n)
+{
+	struct buf path auto_buf = {0};
+	struct fail f;
+
+	fail_set(&f, -ENXIO, "%s; write a URL to browser/goto",
+		m->browser->kernel ? "the browser has no page now" : "no browser runs");
+	synth_path(m, n, &path);
+	return mount_unreadable(m, buf_text(&path), -ENXIO, &f);
+}
+
 int browser_call_freeze(struct synth_freeze *freeze)
 {
 	struct browser_page *page = browser_call_page(freeze->m, &freeze->node);
@@ -146,9 +157,8 @@ int browser_call_freeze(struct synth_freeze *freeze)
 	struct fail why = {0};
 	int r;
 
-	/* Backups and searches open everything: nothing is recorded as a failure of theirs. */
 	if (!page)
-		return -ENXIO;
+		return browser_call_no_page(freeze->m, &freeze->node);
 	r = browser_request_new(freeze->m->browser,
 		&(struct browser_ask){.page = page->number,
 			.op = synth_file_of(&freeze->node)->name,

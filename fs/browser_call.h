@@ -22,5 +22,8 @@ void browser_call_release(struct control_call *call);
 int browser_call_show(struct mount *m, const struct synth_node *n, struct buf *ret);
 
 /* For struct synth_file: content that the page gives when the file is opened. */
+/* Of a read: there is no page. -ENXIO, and /error says what to do. */
+int browser_call_no_page(struct mount *m, const struct synth_node *n);
+
 int browser_call_freeze(struct synth_freeze *freeze);
 int browser_call_no_size(struct mount *m, const struct synth_node *n, uint64_t *ret);

@@ -21,10 +21,15 @@ static enum browser_door door_of(const struct synth_node *n)
 
 static int show_door(struct mount *m, const struct synth_node *n, struct buf *ret)
 {
+	struct buf path auto_buf = {0};
+	struct fail f = {0};
 	const char *url;
-	int r = browser_url(m->browser, door_of(n), &url, NULL);
+	int r = browser_url(m->browser, door_of(n), &url, &f);
 
-	return r < 0 ? r : buf_printf(ret, "%s\n", url);
+	if (r == 0)
+		return buf_printf(ret, "%s\n", url);
+	synth_path(m, n, &path);
+	return mount_unreadable(m, buf_text(&path), r, &f);
 }
 
 /* As long as there is nothing to read, or nobody has asked, there is no URL to measure. */

@@ -13,25 +13,19 @@ static int add_line(struct buf *ret, const char *text)
 	return buf_add_char(ret, '\n');
 }
 
-static int no_page(struct mount *m, const struct synth_node *n)
-{
-	(void)m;
-	(void)n;
-	return -ENXIO;
-}
-
 int dir_browser_show_url(struct mount *m, const struct synth_node *n, struct buf *ret)
 {
 	const struct browser_page *page = browser_call_page(m, n);
 
-	return page ? add_line(ret, page->url ? page->url : "") : no_page(m, n);
+	return page ? add_line(ret, page->url ? page->url : "") : browser_call_no_page(m, n);
 }
 
 int dir_browser_show_status(struct mount *m, const struct synth_node *n, struct buf *ret)
 {
 	const struct browser_page *page = browser_call_page(m, n);
 
-	return page ? add_line(ret, page->status ? page->status : "null") : no_page(m, n);
+	return page ? add_line(ret, page->status ? page->status : "null")
+		    : browser_call_no_page(m, n);
 }
 
 /* Where there is no page, the file is shown as empty and cannot be read. */

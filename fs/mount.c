@@ -20,7 +20,7 @@ void mount_log(struct mount *m, const char *format, ...)
 	va_end(args);
 }
 
-int mount_failed(struct mount *m, const char *path, int err, const struct fail *f)
+static void set_error(struct mount *m, const char *path, int err, const struct fail *f)
 {
 	struct buf line = {0};
 	const char *name = strerrorname_np(-err);
@@ -34,8 +34,19 @@ int mount_failed(struct mount *m, const char *path, int err, const struct fail *
 	free(m->error);
 	m->error = buf_take(&line);
 	m->error_usec = clock_wall_usec();
+}
+
+int mount_failed(struct mount *m, const char *path, int err, const struct fail *f)
+{
+	set_error(m, path, err, f);
 	if (m->error)
 		mount_log(m, "refused %s", m->error);
+	return err;
+}
+
+int mount_unreadable(struct mount *m, const char *path, int err, const struct fail *f)
+{
+	set_error(m, path, err, f);
 	return err;
 }
 

@@ -80,6 +80,10 @@ struct mount {
 /* Records a failed request for /error and the log: "PATH: words (EINVAL)". Returns err. */
 int mount_failed(struct mount *m, const char *path, int err, const struct fail *f);
 
+/* The same of a file that has nothing to read at present, but for the log: searches and backups read
+ * everything, and that is no event. */
+int mount_unreadable(struct mount *m, const char *path, int err, const struct fail *f);
+
 /* Before something is told that may have been heard of the sandbox: what it has changed in files/
  * shows from now on. */
 void mount_tell(struct mount *m);

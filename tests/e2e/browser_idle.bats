@@ -14,15 +14,17 @@ setup() {
 	grep -r anything "$B" || true
 	tar -cf /dev/null -C "$D" browser 2>/dev/null || true
 	eq "$(of state.json .state)" stopped
-	eq "$(cat "$D/error")" ''
+	eq "$(jq .counts.failures "$D/status.json")" 0
+	refute grep refused "$D/log"
 }
 
 @test "what needs a browser says so" {
 	refused click '#b' ENXIO
-	run cat "$B/screenshot.png"
-	match "$output" 'No such device'
-	run cat "$B/cdp_url"
-	match "$output" 'No such device'
+	for name in url title status text viewport screenshot.png cdp_url live_url; do
+		run cat "$B/$name"
+		match "$output" 'No such device'
+		eq "$(cat "$D/error")" "browser/$name: no browser runs; write a URL to browser/goto (ENXIO)"
+	done
 	ask close x
 }
 
