@@ -132,6 +132,8 @@ static int close_port(struct mount *m, const struct synth_node *n, struct fail *
 const struct synth_dir synth_ports = {
 	.path = "ports",
 	.help = "servers in the sandbox, reachable from outside",
+	.no_such = "nothing in the sandbox listens on such a port; start a server first, ls shows "
+		   "the ports that are listened on",
 	.files = ports_files,
 	.files_len = ARRAY_LEN(ports_files),
 	.scratch = true,

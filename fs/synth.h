@@ -94,6 +94,7 @@ struct synth_dir {
 	const char *help;
 	const struct synth_file *files;
 	size_t files_len;
+	const char *no_such; /* why a name that is not there cannot be written; NULL: the usual */
 	bool scratch; /* editors may make their temporary files here */
 	/* Removed as a whole: its parts go with it. For a process that does that (removals.h), taking
 	 * them away first is a success that does nothing. */

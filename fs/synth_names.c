@@ -33,6 +33,11 @@ uint64_t synth_st_ino(const struct synth_node *n)
 	return synth_ino(&plain);
 }
 
+static const char *no_such(const struct synth_node *dir)
+{
+	return dir->dir->no_such ? dir->dir->no_such : NO_SUCH_FILE;
+}
+
 static struct timespec to_timespec(uint64_t usec)
 {
 	return (struct timespec){.tv_sec = (time_t)(usec / USEC_PER_SEC),
@@ -434,7 +439,7 @@ static int rename_within(struct mount *m, const struct synth_node *dir, struct s
 		return synth_refuse_node(m, from, -EACCES, "it keeps its name");
 	r = temporary ? scratch_rename(m, scratch_of(m, from), newname)
 		      : copy_to_scratch(m, dir, from, newname);
-	return r == -EACCES ? synth_refuse(m, dir, newname, r, NO_SUCH_FILE) : r;
+	return r == -EACCES ? synth_refuse(m, dir, newname, r, no_such(dir)) : r;
 }
 
 void synth_rename(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name,
@@ -478,7 +483,7 @@ static int create(struct mount *m, fuse_ino_t parent, const char *name, struct s
 		return synth_refuse(m, &dir, name, -EACCES, NO_FILES);
 	r = scratch_create(m, &dir, name, ret);
 	if (r == -ENOENT)
-		fail_set(&f, r, NO_SUCH_FILE);
+		fail_set(&f, r, "%s", no_such(&dir));
 	return r < 0 ? synth_failed(m, &dir, name, r, &f) : 0;
 }
 

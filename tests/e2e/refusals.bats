@@ -26,6 +26,8 @@ writes() { echo x >"$D/$1"; }
 @test "nothing can be made in the directories of the mount but by their own requests" {
 	refuses "run: no files can be made here; ls shows those that are (EACCES)" writes run
 	refuses "ctl/rnu: there is no such file here; ls shows those that are (ENOENT)" writes ctl/rnu
+	refuses "ports/1234: nothing in the sandbox listens on such a port; start a server first, ls shows the ports that are listened on (ENOENT)" \
+		writes ports/1234
 	refuses "checkpoints/x: no files can be made here; ls shows those that are (EACCES)" \
 		writes checkpoints/x
 	refuses "foo: no directories can be made here (EACCES)" mkdir "$D/foo"
