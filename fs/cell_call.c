@@ -2,6 +2,7 @@
 #include "fs/cell_call.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -17,12 +18,33 @@ static struct cell *cell_of(struct control_call *call)
 	return call->object ? cells_at(contexts_cells(call->m->contexts), call->object) : NULL;
 }
 
-/* A context that was removed takes its executions along. */
+/* A context that was removed takes its executions along, and its name, which is kept in call->data. */
 static void on_ended(struct waiter *waiter)
 {
 	struct control_call *call = container_of(waiter, struct control_call, waiter);
+	struct fail f;
+	int r = cell_of(call) ? 0 : -ECANCELED;
 
-	control_call_end(call, cell_of(call) ? 0 : -ECANCELED);
+	if (r < 0) {
+		fail_set(&f, r, "the context was removed before the end of the execution");
+		call->m->failures++;
+		mount_failed(call->m, call->data, r, &f);
+	}
+	control_call_end(call, r);
+}
+
+static int keep_path(struct control_call *call)
+{
+	struct buf path = {0};
+
+	synth_path(call->m, &call->node, &path);
+	call->data = buf_take(&path);
+	return call->data ? 0 : -ENOMEM;
+}
+
+void cell_call_release(struct control_call *call)
+{
+	free(call->data);
 }
 
 static int begin(struct control_call *call, const char *code, size_t len,
@@ -37,6 +59,9 @@ static int begin(struct control_call *call, const char *code, size_t len,
 	call->object = cell->number;
 	if (!wait || cell_is_over(cell))
 		return 0;
+	r = keep_path(call);
+	if (r < 0)
+		return r;
 	call->going = true;
 	call->waiter.wake = on_ended;
 	list_add_tail(&cell->ended, &call->waiter.link);

@@ -10,6 +10,7 @@ int cell_call_begin_in(struct control_call *call, const char *text, size_t len, 
 int cell_call_begin_start(struct control_call *call, const char *text, size_t len, struct fail *f);
 int cell_call_begin_json(struct control_call *call, const char *text, size_t len, struct fail *f);
 void cell_call_cancel(struct control_call *call, struct fail *f);
+void cell_call_release(struct control_call *call);
 
 /* The execution number, one line; its result.json. */
 int cell_call_answer_count(struct control_call *call, struct buf *ret);

@@ -257,6 +257,7 @@ static const struct control in_control = {
 	.syntax = CONTROL_TEXT,
 	.begin = cell_call_begin_in,
 	.cancel = cell_call_cancel,
+	.release = cell_call_release,
 	.answers_early = true,
 	.answer = cell_call_answer_count,
 };
@@ -273,6 +274,7 @@ static const struct control json_control = {
 		 "# The close returns when it has been executed; then read the result here.\n",
 	.begin = cell_call_begin_json,
 	.cancel = cell_call_cancel,
+	.release = cell_call_release,
 	.answer = cell_call_answer_result,
 };
 static const struct control language_control = {.syntax = CONTROL_LINE, .begin = begin_language};

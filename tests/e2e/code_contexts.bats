@@ -158,6 +158,7 @@ load ../lib/code.bash
 	rmdir "$D/code/mine"
 	wait_for not_living "sleep 9999.$MARK"
 	wait_for ended_pid "$PID"
+	eq "$(cat "$D/error")" "code/mine/in: the context was removed before the end of the execution (ECANCELED)"
 }
 
 @test "as many kernels as are allowed, and one more is told so" {
