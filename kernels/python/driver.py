@@ -128,15 +128,17 @@ class Driver:
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             try:
+                if "\0" in code:  # IPython itself breaks at it
+                    raise SyntaxError("source code cannot contain null bytes")
                 outcome = shell.run_cell(code, store_history=True)
                 error = outcome.error_before_exec or outcome.error_in_exec
                 if error and not shell.failed and not isinstance(error, SystemExit):
                     shell.report(type(error), error, [f"{type(error).__name__}: {error}"])
             finally:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
-        except BaseException as error:  # an interrupt between the cell and here
+        except BaseException as error:  # also an interrupt between the cell and here
             if os.getpid() == self.pid and not shell.failed:
-                shell.report(type(error), error, [type(error).__name__])
+                shell.report(type(error), error, [f"{type(error).__name__}: {error}".rstrip(": ")])
         self.flush()
         if os.getpid() != self.pid:
             os._exit(shell.exit_code or 0)  # a child of os.fork() that came to its end
@@ -197,7 +199,7 @@ class Driver:
                 self.preload()
             elif kind == wire.EXECUTE:
                 code = dict(fields).get("code", b"")
-                self.execute(execution, code.decode("utf-8", "replace"))
+                self.execute(execution, code.decode("utf-8-sig", "replace"))
 
 
 Driver().run()

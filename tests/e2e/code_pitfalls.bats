@@ -211,6 +211,16 @@ plt.plot([1, 2])'
 	gives javascript 'prompt("q ", "d")' "'d'"
 }
 
+@test "python: a byte order mark is none of the source, a NUL byte an error without noise" {
+	prints_text python $'\xef\xbb\xbfprint(5)' 5
+	printf 'print(1)\0print(2)' >"$D/code/python/in"
+	eq "$(field python '.error.name + ": " + .error.value')" \
+		"SyntaxError: source code cannot contain null bytes"
+	eq "$(of python stdout)$(of python stderr)" ""
+	match "$(of python error)" 'SyntaxError: source code cannot contain null bytes'
+	prints_text python 'print(6)' 6
+}
+
 @test "javascript: what cannot be shown, values that throw, rejections nobody handles" {
 	language javascript
 	errs javascript 'throw {get stack() { throw 1 }}' Error
