@@ -280,23 +280,46 @@ static int refuse(struct request *r, int err, struct fail *f)
 	r->error = err;
 	r->why = *f;
 	if (r->task.code == TASK_OK)
-		r->task.code = err == -EINVAL ? TASK_INVALID_ARGUMENT : TASK_FAILED_OPERATION;
+		r->task.code = err == -EINVAL  ? TASK_INVALID_ARGUMENT
+			       : err == -EFBIG ? TASK_LIMIT_EXCEEDED
+					       : TASK_FAILED_OPERATION;
 	buf_reset(&r->answer);
 	checkpoint_error(r->task.code, &r->why, &r->answer);
 	return fail_set(f, err, "%s: %s", task_code_name(r->task.code), r->why.text);
 }
 
+static struct request *new_asked(struct checkpoint_jobs *jobs, uint32_t *ret_id)
+{
+	struct request *r = new_request(jobs);
+
+	if (!r)
+		return NULL;
+	if (++jobs->last_id == 0)
+		jobs->last_id = 1;
+	*ret_id = r->id = jobs->last_id;
+	return r;
+}
+
+void checkpoint_jobs_refuse(
+	struct checkpoint_jobs *jobs, int err, bool plan, uint32_t *ret_id, struct fail *f)
+{
+	struct request *r = new_asked(jobs, ret_id);
+
+	if (!r)
+		return;
+	r->asked.op = plan ? CHECKPOINT_PLAN : CHECKPOINT_PERSIST;
+	refuse(r, err, f);
+	forget_old(jobs);
+}
+
 int checkpoint_jobs_begin(struct checkpoint_jobs *jobs, const char *text, size_t len, bool plan,
 	uint32_t *ret_id, struct fail *f)
 {
-	struct request *r = new_request(jobs);
+	struct request *r = new_asked(jobs, ret_id);
 	int err;
 
 	if (!r)
 		return -ENOMEM;
-	if (++jobs->last_id == 0)
-		jobs->last_id = 1;
-	*ret_id = r->id = jobs->last_id;
 	err = checkpoint_request_parse(text, len, plan, &r->asked, f);
 	if (err == 0)
 		err = checkpoint_request_below(&r->asked, runs_cwd(jobs->m->runs));

@@ -26,6 +26,10 @@ const char *checkpoint_jobs_project(const struct checkpoint_jobs *jobs);
  * its answer then says why. 0: it goes on. */
 int checkpoint_jobs_begin(struct checkpoint_jobs *jobs, const char *text, size_t len, bool plan,
 	uint32_t *ret_id, struct fail *f);
+/* A request that was refused before it could be read, as one that is too large: f has the words, and
+ * gets their code. Its answer says so from now on. */
+void checkpoint_jobs_refuse(
+	struct checkpoint_jobs *jobs, int err, bool plan, uint32_t *ret_id, struct fail *f);
 /* Ctrl-C: it ends soon and leaves nothing. */
 void checkpoint_jobs_cancel(struct checkpoint_jobs *jobs, uint32_t id, struct fail *f);
 

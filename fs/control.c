@@ -46,6 +46,13 @@ static void let_go(struct control_handle *c)
 	buf_reset(&c->answer);
 }
 
+/* For what no handler has seen. */
+static void tell_refused(struct control_handle *c, int err, struct fail *f)
+{
+	if (c->call.control->refused)
+		c->call.control->refused(&c->call, err, f);
+}
+
 static int refuse(struct control_handle *c, int err, const char *words)
 {
 	struct fail f;
@@ -54,6 +61,7 @@ static int refuse(struct control_handle *c, int err, const char *words)
 	c->written = false;
 	c->refused = err;
 	fail_set(&f, err, "%s", words);
+	tell_refused(c, err, &f);
 	return failed(c, err, &f);
 }
 
@@ -83,12 +91,16 @@ static bool complete(const struct control_handle *c)
 	return memchr(c->pending.data, '\n', c->pending.len) != NULL;
 }
 
+static bool is_space(char c)
+{
+	return c && strchr(" \t\r\n", c);
+}
+
 /* One line without the white space at its end (or just its line end); -EINVAL when there are more. */
 static int trim_line(struct buf *text, bool keeps_space, struct fail *f)
 {
-	const char *space = keeps_space ? "\r\n" : " \t\r\n";
-
-	while (text->len && strchr(space, text->data[text->len - 1]))
+	while (text->len && is_space(text->data[text->len - 1]) &&
+		!(keeps_space && strchr(" \t", text->data[text->len - 1])))
 		text->data[--text->len] = '\0';
 	if (text->len && memchr(text->data, '\n', text->len))
 		return fail_set(f, -EINVAL, "one line at a time");
@@ -112,6 +124,8 @@ static int act(struct control_handle *c)
 		(c->call.control->syntax == CONTROL_LINE_OR_JSON &&
 			(text.len == 0 || *text.data != '{')))
 		r = trim_line(&text, c->call.control->keeps_space, &f);
+	if (r < 0)
+		tell_refused(c, r, &f);
 	if (r == 0)
 		r = c->call.control->begin(&c->call, buf_text(&text), text.len, &f);
 	return r < 0 ? failed(c, r, &f) : 0;
@@ -131,8 +145,10 @@ static int append(struct control_handle *c, const void *data, size_t len, uint64
 		return refuse(c, -EINVAL, "the request was written backwards");
 	if (at > CONTROL_MAX || len > CONTROL_MAX - at)
 		return refuse(c, -EFBIG,
-			"the request is over 1 MiB and was not run; put a long script below files/ "
-			"and run it from there");
+			c->call.control->syntax == CONTROL_TEXT
+				? "the request is over 1 MiB and was not run; put a long script "
+				  "below files/ and run it from there"
+				: "the request is over 1 MiB and was not carried out");
 	if (c->call.control->no_nul && memchr(data, '\0', len))
 		return refuse(c, -EINVAL, "the request holds a NUL byte and was not run");
 	while (c->pending.len < at && buf_add_char(&c->pending, '\0') == 0)
@@ -158,7 +174,7 @@ int control_write(struct control_handle *c, const void *data, size_t len, uint64
 		const char *text = data;
 		size_t space = 0;
 
-		while (space < len && strchr(" \t\r\n", text[space]))
+		while (space < len && is_space(text[space]))
 			space++;
 		if (space == len && is_json(c))
 			return 0;

@@ -39,6 +39,8 @@ struct control {
 	/* Carries a request out (call->going stays false) or starts it (sets call->going and calls
 	 * control_call_end() later). -errno with words: refused. The text is NUL-terminated. */
 	int (*begin)(struct control_call *call, const char *text, size_t len, struct fail *f);
+	/* A request was refused before `begin` saw it: too large, several lines. May reword it. */
+	void (*refused)(struct control_call *call, int err, struct fail *f);
 	/* The writer was interrupted while the call went on. Says what that ends, or nothing. */
 	void (*cancel)(struct control_call *call, struct fail *f);
 	/* What the handle that wrote reads; NULL: what a fresh one reads. */

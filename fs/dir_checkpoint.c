@@ -38,6 +38,26 @@ static int begin_plan(struct control_call *call, const char *text, size_t len, s
 	return begin(call, text, len, true, f);
 }
 
+/* What the handle still waits for keeps its number. */
+static void refused(struct control_call *call, int err, bool plan, struct fail *f)
+{
+	uint32_t id = call->object;
+
+	checkpoint_jobs_refuse(call->m->checkpoints, err, plan, &id, f);
+	if (!call->going)
+		call->object = id;
+}
+
+static void refused_checkpoint(struct control_call *call, int err, struct fail *f)
+{
+	refused(call, err, false, f);
+}
+
+static void refused_plan(struct control_call *call, int err, struct fail *f)
+{
+	refused(call, err, true, f);
+}
+
 static void cancel(struct control_call *call, struct fail *f)
 {
 	checkpoint_jobs_cancel(call->m->checkpoints, call->object, f);
@@ -57,6 +77,7 @@ const struct control dir_checkpoint_control = {
 		"# restore PATH [timeout=SECONDS] [etag=ETAG]\n"
 		"# {\"op\": \"persist\", \"path\": \"/work/app\", \"exclude\": [\"tmp\"], \"timeout\": 180}\n",
 	.begin = begin_checkpoint,
+	.refused = refused_checkpoint,
 	.cancel = cancel,
 	.answer = answer,
 };
@@ -67,6 +88,7 @@ const struct control dir_checkpoint_plan_control = {
 	.usage = "# Write PATH [exclude=NAME,NAME...]; reading tells what a persist would make:\n"
 		 "# its size, whether it fits, the largest directories, what is left out.\n",
 	.begin = begin_plan,
+	.refused = refused_plan,
 	.cancel = cancel,
 	.answer = answer,
 };

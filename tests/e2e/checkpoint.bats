@@ -85,6 +85,25 @@ small_project() {
 	eq "$(inside 'cd /work/app && find . | sort | tr "\n" " "')" ". ./a ./a/keep ./a/out ./build "
 }
 
+@test "what cannot be read at all is an invalid argument, too, or over a limit" {
+	run fsop open "$D/checkpoint" rw write $'persist /work/a\npersist /work/b\n'
+	match "$output" 'write EINVAL'
+	eq "$(jq -r .error.code "$D/checkpoint")" SANDBOX_INVALID_ARGUMENT
+	match "$(cat "$D/error")" '^checkpoint: SANDBOX_INVALID_ARGUMENT: one line at a time .EINVAL.$'
+	refute bash -c "printf 'persist /wo\0rk\n' >'$D/checkpoint'"
+	eq "$(jq -r .error.message "$D/checkpoint")" "the request holds a NUL byte"
+	printf 'persist /work\0' >"$D/checkpoint"
+	eq "$(jq -r .error.code "$D/checkpoint")" SANDBOX_INVALID_ARGUMENT
+	small_project
+	ask 'persist /work/app' >/dev/null
+	refute bash -c "{ printf 'persist /work/'; head -c 1048576 /dev/zero | tr '\0' a; echo; } >'$D/checkpoint'"
+	eq "$(jq -r .error.code "$D/checkpoint")" SANDBOX_LIMIT_EXCEEDED
+	eq "$(cat "$D/error")" "checkpoint: SANDBOX_LIMIT_EXCEEDED: the request is over 1 MiB and was not carried out (EFBIG)"
+	refute bash -c "printf '/a\n/b\n' >'$D/checkpoint.plan'"
+	eq "$(jq -r .error.code "$D/checkpoint.plan")" SANDBOX_INVALID_ARGUMENT
+	eq "$(jq -r .error.code "$D/checkpoint")" SANDBOX_LIMIT_EXCEEDED
+}
+
 @test "sockets, FIFOs and devices are left out and told" {
 	small_project
 	inside 'cd /work/app && mkfifo p && python3 -c "import socket

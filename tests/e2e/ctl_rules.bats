@@ -54,6 +54,14 @@ error_names() {
 	error_names ctl/run
 }
 
+@test "a NUL byte at the end of a line is none of its white space" {
+	refute bash -c "printf '5\0\n' >'$D/ctl/timeout'"
+	eq "$(cat "$D/error")" "ctl/timeout: the request holds a NUL byte (EINVAL)"
+	eq "$(cat "$D/ctl/timeout")" 0
+	printf 'r\0' >"$D/code/r/language"
+	eq "$(cat "$D/error")" "code/r/language: the request holds a NUL byte (EINVAL)"
+}
+
 @test "run.json: errors are seen by the write itself" {
 	for text in '{"cmd":' '{"cmd":"true","nonsense":1}' '[]' '{}' '{"cmd":5}' '{"cmd":[]}' '{"cmd":[1]}' \
 		'{"cmd":"true","timeout":-1}' '{"cmd":"true","timeout":"x"}' '{"cmd":"true","env":[]}' \
