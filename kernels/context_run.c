@@ -10,6 +10,9 @@
 #include "common/waiters.h"
 #include "runner/run_request.h"
 
+/* Some editors begin files with a byte order mark, which to most languages is no source. */
+#define MARK "\xef\xbb\xbf"
+#define MARK_LEN (sizeof(MARK) - 1)
 #define GRACE_USEC (2 * USEC_PER_SEC) /* from one step of the ladder to the next */
 #define LADDER_STEPS 2 /* interrupts before it is killed */
 
@@ -392,12 +395,13 @@ static int send_cell(struct context *context, struct cell *cell)
 {
 	struct buf code auto_buf = {0}, frame auto_buf = {0};
 	int r = cell_code(cell, &code);
-	size_t start;
+	size_t start, mark;
 
 	if (r < 0)
 		return r;
 	start = kernel_wire_begin(&frame, KERNEL_EXECUTE, cell->count);
-	kernel_wire_add(&frame, "code", buf_text(&code), code.len);
+	mark = code.len >= MARK_LEN && !memcmp(code.data, MARK, MARK_LEN) ? MARK_LEN : 0;
+	kernel_wire_add(&frame, "code", buf_text(&code) + mark, code.len - mark);
 	kernel_wire_end(&frame, start);
 	context->current = cell;
 	cell->restarted = context->lost;

@@ -199,7 +199,7 @@ class Driver:
                 self.preload()
             elif kind == wire.EXECUTE:
                 code = dict(fields).get("code", b"")
-                self.execute(execution, code.decode("utf-8-sig", "replace"))
+                self.execute(execution, code.decode("utf-8", "replace"))
 
 
 Driver().run()

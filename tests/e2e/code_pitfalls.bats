@@ -211,8 +211,16 @@ plt.plot([1, 2])'
 	gives javascript 'prompt("q ", "d")' "'d'"
 }
 
-@test "python: a byte order mark is none of the source, a NUL byte an error without noise" {
-	prints_text python $'\xef\xbb\xbfprint(5)' 5
+@test "a byte order mark is none of the source, in each language" {
+	for context in $(installed); do
+		[[ $context == jupyter:* ]] && continue
+		prints_text "$context" $'\xef\xbb\xbf'"$(say "$context" five)" five
+		eq "$(status_of "$context")" ok
+		eq "$(head -c 3 "$D/code/$context/out/last/code")" $'\xef\xbb\xbf'
+	done
+}
+
+@test "python: a NUL byte is an error without noise" {
 	printf 'print(1)\0print(2)' >"$D/code/python/in"
 	eq "$(field python '.error.name + ": " + .error.value')" \
 		"SyntaxError: source code cannot contain null bytes"
