@@ -42,6 +42,7 @@ static void let_go(struct control_handle *c)
 	c->call.data = NULL;
 	c->call.going = false;
 	c->call.error = 0;
+	c->failed = 0;
 	c->answered = false;
 	buf_reset(&c->answer);
 }
@@ -59,7 +60,9 @@ static int refuse(struct control_handle *c, int err, const char *words)
 
 	buf_clear(&c->pending);
 	c->written = false;
+	c->called = true;
 	c->refused = err;
+	c->failed = err;
 	fail_set(&f, err, "%s", words);
 	tell_refused(c, err, &f);
 	return failed(c, err, &f);
@@ -128,6 +131,7 @@ static int act(struct control_handle *c)
 		tell_refused(c, r, &f);
 	if (r == 0)
 		r = c->call.control->begin(&c->call, buf_text(&text), text.len, &f);
+	c->failed = r < 0 ? r : 0;
 	return r < 0 ? failed(c, r, &f) : 0;
 }
 
@@ -210,6 +214,17 @@ int control_flush(struct control_handle *c)
 	return r;
 }
 
+void control_truncate(struct control_handle *c, uint64_t size)
+{
+	size_t keep = size > c->first_off ? (size_t)(size - c->first_off) : 0;
+
+	if (!c->written || keep >= c->pending.len)
+		return;
+	c->pending.len = keep;
+	c->pending.data[keep] = '\0';
+	c->written = keep;
+}
+
 void control_abandon(struct control_handle *c)
 {
 	buf_clear(&c->pending);
@@ -247,6 +262,9 @@ int control_read(struct control_handle *c, uint64_t off, bool patient)
 	r = c->written ? act(c) : 0;
 	if (r < 0)
 		return r;
+	if (c->failed && c->call.control->answer && !c->call.control->answers_refusals &&
+		!c->call.data)
+		return c->failed;
 	if (c->call.going && patient && !c->answered)
 		return CONTROL_WAIT;
 	if (!c->answered) {

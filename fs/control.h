@@ -33,6 +33,7 @@ struct control {
 	bool no_nul; /* a NUL byte is refused in the write that brings it */
 	bool keeps_space; /* of a line only its end is cut off, not white space before it */
 	bool waits_in_write; /* the write returns when the call has ended, not only the close */
+	bool answers_refusals; /* the answer tells of refused requests, too; else reading fails */
 	bool answers_early; /* the answer, an id, is known before the end: no reader waits for long */
 	const char *usage; /* lines that begin with #; NULL: none */
 
@@ -71,7 +72,8 @@ struct control_handle {
 	struct buf pending; /* the request so far */
 	bool append;
 	bool written; /* pending holds a request that was not acted on */
-	bool called; /* a request was acted on */
+	bool called; /* a request was acted on, or refused */
+	int failed; /* the last request was refused; 0: it was not */
 	int refused; /* it is too large or the like: the rest up to the close is dropped */
 	uint64_t first_off; /* of the request's first byte */
 	struct buf answer;
@@ -91,6 +93,8 @@ int control_write(struct control_handle *c, const void *data, size_t len, uint64
 int control_flush(struct control_handle *c);
 /* The same, but never waits. */
 int control_sync(struct control_handle *c);
+/* Whoever wrote cuts the file off: what lies beyond is no part of a request not acted on yet. */
+void control_truncate(struct control_handle *c, uint64_t size);
 /* The writer died before it closed. */
 void control_abandon(struct control_handle *c);
 /* Whoever waits for the call was interrupted: it is cancelled, and /error says so. */

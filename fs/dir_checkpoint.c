@@ -71,6 +71,7 @@ static int answer(struct control_call *call, struct buf *ret)
 const struct control dir_checkpoint_control = {
 	.syntax = CONTROL_LINE_OR_JSON,
 	.waits_in_write = true,
+	.answers_refusals = true,
 	.usage =
 		"# Write one line, or the same as JSON; reading gives the result or the progress:\n"
 		"# persist PATH [exclude=NAME,NAME...] [timeout=SECONDS] [if_match=ETAG]\n"
@@ -85,6 +86,7 @@ const struct control dir_checkpoint_control = {
 const struct control dir_checkpoint_plan_control = {
 	.syntax = CONTROL_LINE_OR_JSON,
 	.waits_in_write = true,
+	.answers_refusals = true,
 	.usage = "# Write PATH [exclude=NAME,NAME...]; reading tells what a persist would make:\n"
 		 "# its size, whether it fits, the largest directories, what is left out.\n",
 	.begin = begin_plan,

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,15 @@ bool scratch_name_ok(const struct synth_dir *dir, const char *name)
 	if (!strncmp(name, "sed", 3) && len == 9)
 		return true;
 	return !strncmp(name, "tmp", 3) || of_control_file(dir, name);
+}
+
+/* As mkstemp() makes them for `perl -i`: only of a file that must not exist is it told from a slip of
+ * the fingers. */
+static bool random_name(const char *name, int flags)
+{
+	return (flags & O_EXCL) && strlen(name) == 8 &&
+	       !name[strspn(
+		       name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")];
 }
 
 static bool in_dir(const struct scratch *s, const struct synth_node *dir)
@@ -91,12 +101,12 @@ static uint16_t new_id(struct mount *m)
 	return n.instance;
 }
 
-int scratch_create(
-	struct mount *m, const struct synth_node *dir, const char *name, struct scratch **ret)
+int scratch_create(struct mount *m, const struct synth_node *dir, const char *name, int flags,
+	struct scratch **ret)
 {
 	struct scratch *s;
 
-	if (!dir->dir->scratch || !scratch_name_ok(dir->dir, name))
+	if (!dir->dir->scratch || (!scratch_name_ok(dir->dir, name) && !random_name(name, flags)))
 		return -ENOENT;
 	if (by_name(m, dir, name))
 		return -EEXIST;

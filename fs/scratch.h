@@ -25,9 +25,9 @@ struct scratch {
  * tmpXXX, or a control file's name with a suffix (run.tmp, run-new). */
 bool scratch_name_ok(const struct synth_dir *dir, const char *name);
 
-/* -ENOENT: no name for a temporary file, -EEXIST, -ENOSPC: too many, -ENOMEM. */
-int scratch_create(
-	struct mount *m, const struct synth_node *dir, const char *name, struct scratch **ret);
+/* flags are open()'s. -ENOENT: no name for a temporary file, -EEXIST, -ENOSPC: too many, -ENOMEM. */
+int scratch_create(struct mount *m, const struct synth_node *dir, const char *name, int flags,
+	struct scratch **ret);
 bool scratch_find(
 	struct mount *m, const struct synth_node *dir, const char *name, struct synth_node *ret);
 struct scratch *scratch_of(struct mount *m, const struct synth_node *n);

@@ -128,7 +128,7 @@ static void op_setattr(
 	if (files_owns(ino))
 		BY_FILES(m, files_setattr(files_of(m, ino), req, ino, attr, to_set, fi));
 	else
-		BY_SYNTH(m, synth_setattr(m, req, ino, attr, to_set));
+		BY_SYNTH(m, synth_setattr(m, req, ino, attr, to_set, fi));
 }
 
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)

@@ -115,16 +115,18 @@ int synth_list(struct mount *m, const struct synth_node *dir, synth_emit emit, v
 void synth_path(struct mount *m, const struct synth_node *n, struct buf *ret)
 {
 	const struct synth_file *file = synth_file_of(n);
+	const struct scratch *scratch = n->slot == SYNTH_SCRATCH ? scratch_of(m, n) : NULL;
+	const char *name = file ? file->name : scratch ? scratch->name : NULL;
 
 	if (n->dir->name)
 		n->dir->name(m, n->object, ret);
 	else
 		buf_add_str(ret, n->dir->path);
-	if (!file || !*file->name)
+	if (!name || !*name)
 		return;
 	if (ret->len)
 		buf_add_char(ret, '/');
-	buf_add_str(ret, file->name);
+	buf_add_str(ret, name);
 }
 
 int synth_content(struct mount *m, const struct synth_node *n, struct buf *ret)

@@ -14,3 +14,5 @@ int synth_stat(struct mount *m, const struct synth_node *n, struct stat *ret);
 int synth_handle_open(
 	struct mount *m, const struct synth_node *n, pid_t opener, struct fuse_file_info *fi);
 void synth_handle_close(struct fuse_file_info *fi);
+/* ftruncate() on it. */
+void synth_handle_truncate(struct fuse_file_info *fi, uint64_t size);

@@ -365,6 +365,14 @@ static void read_control(
 	}
 }
 
+void synth_handle_truncate(struct fuse_file_info *fi, uint64_t size)
+{
+	struct synth_handle *h = handle_of(fi);
+
+	if (h->is_control)
+		control_truncate(&h->control, size);
+}
+
 void synth_read(struct mount *m, fuse_req_t req, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct synth_handle *h = handle_of(fi);
@@ -476,6 +484,7 @@ static void write_data(struct synth_handle *h, fuse_req_t req, const char *data,
 	if (h->scratch) {
 		r = scratch_write(
 			h->scratch, data, len, flags & O_APPEND ? h->scratch->data.len : off);
+		r = synth_scratch_done(h->m, &h->node, r);
 	} else if (h->is_control) {
 		r = control_write(&h->control, data, len, off);
 		if (r == CONTROL_WAIT) {

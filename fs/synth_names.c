@@ -232,8 +232,9 @@ void synth_getattr(struct mount *m, fuse_req_t req, fuse_ino_t ino)
 }
 
 /* Editors and cp set sizes, times and modes of what they write; on a file that takes writes that
- * means nothing and is let pass. */
-void synth_setattr(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set)
+ * means nothing but for what was written so far, and is let pass. */
+void synth_setattr(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+	struct fuse_file_info *fi)
 {
 	const struct synth_file *file;
 	struct synth_node n;
@@ -241,11 +242,14 @@ void synth_setattr(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct stat 
 
 	file = r == 0 ? synth_file_of(&n) : NULL;
 	if (r == 0 && n.slot == SYNTH_SCRATCH && (to_set & FUSE_SET_ATTR_SIZE))
-		r = scratch_truncate(scratch_of(m, &n), (uint64_t)attr->st_size);
+		r = synth_scratch_done(
+			m, &n, scratch_truncate(scratch_of(m, &n), (uint64_t)attr->st_size));
 	else if (r == 0 && n.slot != SYNTH_SCRATCH && !(file && (file->control || file->write)))
 		r = to_set & FUSE_SET_ATTR_SIZE
 			    ? synth_refuse_node(m, &n, -EACCES, ONLY_READ)
 			    : synth_refuse_node(m, &n, -EPERM, "its mode and owner are fixed");
+	else if (r == 0 && fi && (to_set & FUSE_SET_ATTR_SIZE))
+		synth_handle_truncate(fi, (uint64_t)attr->st_size);
 	if (r < 0)
 		fuse_reply_err(req, -r);
 	else
@@ -365,7 +369,7 @@ static int copy_to_scratch(
 		return r;
 	if (scratch_find(m, dir, name, &other))
 		scratch_unlink(scratch_of(m, &other));
-	r = scratch_create(m, dir, name, &s);
+	r = scratch_create(m, dir, name, 0, &s);
 	if (r == 0)
 		r = scratch_write(s, buf_text(&content), content.len, 0);
 	return r == -ENOENT ? -EACCES : r;
@@ -469,7 +473,8 @@ void synth_rename(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char
 	fuse_reply_err(req, -r);
 }
 
-static int create(struct mount *m, fuse_ino_t parent, const char *name, struct scratch **ret)
+static int create(
+	struct mount *m, fuse_ino_t parent, const char *name, int flags, struct scratch **ret)
 {
 	struct synth_node dir, child;
 	struct fail f = {0};
@@ -481,16 +486,19 @@ static int create(struct mount *m, fuse_ino_t parent, const char *name, struct s
 		return -EEXIST;
 	if (!dir.dir->scratch)
 		return synth_refuse(m, &dir, name, -EACCES, NO_FILES);
-	r = scratch_create(m, &dir, name, ret);
+	r = scratch_create(m, &dir, name, flags, ret);
 	if (r == -ENOENT)
 		fail_set(&f, r, "%s", no_such(&dir));
+	else if (r == -ENOSPC)
+		fail_set(&f, r, "there are %d temporary files here, as many as may be; remove some",
+			SCRATCH_FILES);
 	return r < 0 ? synth_failed(m, &dir, name, r, &f) : 0;
 }
 
 void synth_mknod(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
 	struct scratch *s;
-	int r = S_ISREG(mode) ? create(m, parent, name, &s)
+	int r = S_ISREG(mode) ? create(m, parent, name, 0, &s)
 			      : synth_refuse_at(m, parent, name, -EPERM, NO_DEVICES);
 
 	if (r < 0)
@@ -514,7 +522,7 @@ void synth_create(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char
 {
 	struct fuse_entry_param entry;
 	struct scratch *s;
-	int r = create(m, parent, name, &s);
+	int r = create(m, parent, name, fi->flags, &s);
 
 	if (r == 0)
 		r = fill_entry(m, &s->node, &entry);

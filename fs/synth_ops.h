@@ -7,7 +7,8 @@
 
 void synth_lookup(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name);
 void synth_getattr(struct mount *m, fuse_req_t req, fuse_ino_t ino);
-void synth_setattr(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set);
+void synth_setattr(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+	struct fuse_file_info *fi);
 void synth_readlink(struct mount *m, fuse_req_t req, fuse_ino_t ino);
 void synth_mkdir(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name);
 void synth_unlink(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name);

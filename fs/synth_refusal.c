@@ -1,6 +1,8 @@
 // What is refused on synthetic files, in words for /error and the log.
 #include "fs/synth_refusal.h"
 
+#include <errno.h>
+
 #include "common/scope.h"
 
 int synth_failed(struct mount *m, const struct synth_node *dir, const char *name, int err,
@@ -32,6 +34,12 @@ int synth_refuse_node(struct mount *m, const struct synth_node *n, int err, cons
 	synth_path(m, n, &path);
 	fail_set(&f, err, "%s", words);
 	return mount_failed(m, buf_text(&path), err, &f);
+}
+
+int synth_scratch_done(struct mount *m, const struct synth_node *n, int r)
+{
+	return r == -EFBIG ? synth_refuse_node(m, n, r, "a temporary file here is 1 MiB at most")
+			   : r;
 }
 
 int synth_refuse_at(struct mount *m, uint64_t parent, const char *name, int err, const char *words)

@@ -17,5 +17,8 @@ int synth_refuse(struct mount *m, const struct synth_node *dir, const char *name
 /* What was asked of a file itself. */
 int synth_refuse_node(struct mount *m, const struct synth_node *n, int err, const char *words);
 
+/* What came of a request on a temporary file, with words where it was too large. */
+int synth_scratch_done(struct mount *m, const struct synth_node *n, int r);
+
 /* For requests that no synthetic directory takes, by the directory's id. */
 int synth_refuse_at(struct mount *m, uint64_t parent, const char *name, int err, const char *words);
