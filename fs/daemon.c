@@ -128,7 +128,7 @@ static void on_event(void *arg, const struct sandbox_event *event)
 		browser_event(m->browser, event);
 }
 
-static void on_limited(void *arg, const char *path, int err, const struct fail *f)
+static void on_run_failed(void *arg, const char *path, int err, const struct fail *f)
 {
 	mount_failed(arg, path, err, f);
 }
@@ -170,7 +170,7 @@ static int open_runs(struct mount *m, struct fail *f)
 		.timeout_usec = m->config->timeout * USEC_PER_SEC,
 		.hooks = {.log = (void (*)(void *, const char *, ...))mount_log,
 			.event = on_event,
-			.limited = on_limited,
+			.failed = on_run_failed,
 			.sandbox_died = on_sandbox_died,
 			.arg = m},
 	};

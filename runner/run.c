@@ -103,18 +103,23 @@ static enum run_limit limit_of(const struct run *run, int wait_status)
 	return hits.pids > run->hits.pids ? RUN_LIMIT_PIDS : RUN_LIMIT_NONE;
 }
 
-static void tell_limit(struct run *run)
+static void tell_failure(struct run *run, int err, const char *words)
 {
 	const struct runs_hooks *hooks = &run->runs->config.hooks;
 	char path[RUN_NAME_MAX + 8];
 	struct fail f;
 
-	runs_log(run->runs, "limit %s: %s", run->id, limits[run->limit].name);
-	if (!hooks->limited)
+	if (!hooks->failed)
 		return;
 	snprintf(path, sizeof(path), "out/%s", run->id);
-	fail_set(&f, 0, "%s", limits[run->limit].words);
-	hooks->limited(hooks->arg, path, limits[run->limit].err, &f);
+	fail_set(&f, 0, "%s", words);
+	hooks->failed(hooks->arg, path, err, &f);
+}
+
+static void tell_limit(struct run *run)
+{
+	runs_log(run->runs, "limit %s: %s", run->id, limits[run->limit].name);
+	tell_failure(run, limits[run->limit].err, limits[run->limit].words);
 }
 
 static enum run_status status_of(struct run *run, int wait_status)
@@ -169,6 +174,7 @@ static void fail_start(struct run *run, int err, const char *text)
 	fail_set(&words, 0, "%s", text);
 	len = snprintf(line, sizeof(line), "sandpit: %s\n", words.text);
 	run_take(run, RUN_STDERR, line, (size_t)len);
+	tell_failure(run, err, words.text);
 	run->exit_code = err == -ENOENT ? 127 : 126;
 	run->in_sandbox = false;
 	run_pipes_close(run);

@@ -87,8 +87,8 @@ struct runs_hooks {
 	void (*log)(void *arg, const char *format, ...) __attribute__((format(printf, 2, 3)));
 	/* An event of a spawn that is no run's. */
 	void (*event)(void *arg, const struct sandbox_event *event);
-	/* A run came up against a limit: its path in the mount, -errno, and words. */
-	void (*limited)(void *arg, const char *path, int err, const struct fail *f);
+	/* A run could not start, or came up against a limit: its path in the mount, -errno, words. */
+	void (*failed)(void *arg, const char *path, int err, const struct fail *f);
 	/* init has died: nothing runs in the sandbox any more. */
 	void (*sandbox_died)(void *arg);
 	void *arg;

@@ -59,6 +59,20 @@ EOF
 	eq "$(runs)" 3
 }
 
+@test "what could not be started is in error, too" {
+	json '{"cmd": ["nosuch"]}'
+	eq "$(cat "$D/error")" "out/1: executing nosuch: No such file or directory (ENOENT)"
+	json '{"cmd": "true", "shell": "/bin/nosuch"}'
+	eq "$(cat "$D/error")" "out/2: executing /bin/nosuch: No such file or directory (ENOENT)"
+	json '{"cmd": ["/etc/passwd"]}'
+	eq "$(cat "$D/error")" "out/3: executing /etc/passwd: Permission denied (EACCES)"
+	mkdir "$D/files/work/gone"
+	echo /work/gone >"$D/ctl/cwd"
+	rmdir "$D/files/work/gone"
+	request true
+	match "$(cat "$D/error")" '^out/4: .*/work/gone: No such file or directory \(ENOENT\)$'
+}
+
 @test "too many, too large temporary files" {
 	for i in {1..64}; do
 		: >"$D/ctl/.f$i.swp"
