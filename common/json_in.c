@@ -16,6 +16,27 @@ static void free_tokener(struct json_tokener **tokener)
 		json_tokener_free(*tokener);
 }
 
+/* What the parser expected, for people who wrote it by hand; it names its own states. */
+static const char *wrong(enum json_tokener_error error)
+{
+	static const char *const words[] = {
+		[json_tokener_error_depth] = "it is nested too deep",
+		[json_tokener_error_parse_null] = "no value (text stands in double quotes)",
+		[json_tokener_error_parse_boolean] = "no value (text stands in double quotes)",
+		[json_tokener_error_parse_number] = "no number",
+		[json_tokener_error_parse_array] = "\",\" or \"]\" expected",
+		[json_tokener_error_parse_object_key_name] = "a key in double quotes expected",
+		[json_tokener_error_parse_object_key_sep] = "\":\" expected after the key",
+		[json_tokener_error_parse_object_value_sep] = "\",\" or \"}\" expected",
+		[json_tokener_error_parse_string] = "no such escape in a string",
+		[json_tokener_error_parse_comment] = "there are no comments in JSON",
+		[json_tokener_error_parse_utf8_string] = "the text is not UTF-8",
+	};
+	const char *found = (size_t)error < ARRAY_LEN(words) ? words[error] : NULL;
+
+	return found ? found : "unexpected character";
+}
+
 int json_in_parse(const char *text, size_t len, struct json_object **ret, struct fail *f)
 {
 	struct json_tokener *tokener auto_call(free_tokener) = json_tokener_new_ex(DEPTH);
@@ -35,16 +56,45 @@ int json_in_parse(const char *text, size_t len, struct json_object **ret, struct
 		return -EAGAIN;
 	end = json_tokener_get_parse_end(tokener);
 	if (error != json_tokener_success)
-		return fail_set(f, -EINVAL, "not JSON: %s at byte %zu",
-			json_tokener_error_desc(error), end);
+		return fail_set(f, -EINVAL, "not JSON: %s, at byte %zu", wrong(error), end);
 	while (end < len && text[end] && strchr(" \t\r\n", text[end]))
 		end++; /* the text need not be followed by a NUL */
 	if (end < len) {
 		json_object_put(object);
-		return fail_set(f, -EINVAL, "not JSON: more text after the value at byte %zu", end);
+		return fail_set(
+			f, -EINVAL, "not JSON: more text after the value, at byte %zu", end);
 	}
 	*ret = object;
 	return 0;
+}
+
+/* The first word, to be shown. */
+static int not_object(const char *text, size_t len, struct fail *f)
+{
+	size_t shown = 0;
+
+	if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
+		return fail_set(f, -EINVAL,
+			"not JSON: it begins with a byte order mark; write it without one");
+	while (shown < len && shown < 20 && (unsigned char)text[shown] > ' ')
+		shown++;
+	return fail_set(f, -EINVAL, "not a JSON object: it must begin with {, not with %.*s",
+		shown ? (int)shown : 10, shown ? text : "a NUL byte");
+}
+
+int json_in_object(const char *text, size_t len, struct json_object **ret, struct fail *f)
+{
+	size_t space = 0;
+	int r;
+
+	while (space < len && text[space] && strchr(" \t\r\n", text[space]))
+		space++;
+	if (space == len)
+		return fail_set(f, -EINVAL, "the request is empty; write one JSON object");
+	if (text[space] != '{')
+		return not_object(text + space, len - space, f);
+	r = json_in_parse(text, len, ret, f);
+	return r == -EAGAIN ? fail_set(f, -EINVAL, "not JSON: the text ends before its last }") : r;
 }
 
 void json_in_free(struct json_object **object)

@@ -13,6 +13,8 @@ struct json_object;
  * json_in_free(). -EINVAL with the place and the reason; -EAGAIN (no words) when the text is a
  * correct beginning that is not complete yet. */
 int json_in_parse(const char *text, size_t len, struct json_object **ret, struct fail *f);
+/* A request, which must be one whole object. -EINVAL with the reason, also when it is not whole. */
+int json_in_object(const char *text, size_t len, struct json_object **ret, struct fail *f);
 void json_in_free(struct json_object **object);
 
 enum json_in_type {

@@ -113,12 +113,8 @@ int cell_call_begin_json(struct control_call *call, const char *text, size_t len
 	struct json_object *object auto_call(json_in_free) = NULL;
 	struct context *context = dir_code_context(call->m, &call->node);
 	struct request request = {.fail = f};
-	int r = json_in_parse(text, len, &object, f);
+	int r = json_in_object(text, len, &object, f);
 
-	if (r == -EAGAIN)
-		r = fail_set(f, -EINVAL, "not JSON: the text ends too early");
-	if (r == 0 && json_in_type(object) != JSON_IN_OBJECT)
-		r = fail_set(f, -EINVAL, "the request is one JSON object");
 	if (r == 0)
 		r = json_in_each(object, take_key, &request);
 	if (r == 0 && !request.code)

@@ -57,8 +57,6 @@ static int begin_json(struct control_call *call, const char *text, size_t len, s
 	struct run_request request auto_call(run_request_clear) = {0};
 	int r = run_request_parse(text, len, &request, f);
 
-	if (r == -EAGAIN)
-		r = fail_set(f, -EINVAL, "not JSON: the text ends too early");
 	if (r == 0)
 		r = run_call_begin(call, &request, NULL, f);
 	if (r == 0)

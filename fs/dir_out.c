@@ -225,12 +225,18 @@ static ssize_t write_stdin(
 	struct mount *m, const struct synth_node *n, const void *data, size_t len)
 {
 	struct run *run = run_of(m, n);
+	ssize_t written;
 
 	if (!run)
 		return -ESTALE;
 	if (!run->in_open && !run_is_over(run))
 		return synth_refuse_node(m, n, -EPIPE, "the run was started without \"stdinOpen\"");
-	return run_write_stdin(run, data, len);
+	written = run_write_stdin(run, data, len);
+	if (written == -EPIPE)
+		synth_refuse_node(m, n, -EPIPE,
+			run_is_over(run) ? "the run has ended"
+					 : "the command has closed it, or a writer before did");
+	return written;
 }
 
 static struct list *stdin_ready(struct mount *m, const struct synth_node *n)
@@ -294,7 +300,10 @@ static int begin_kill(struct control_call *call, const char *text, size_t len, s
 	if (!run)
 		return -ESTALE;
 	if (sig < 0)
-		return fail_set(f, -EINVAL, "no such signal: %.40s", text);
+		return fail_set(f, -EINVAL,
+			"no such signal: \"%.40s\" (write a name as TERM or SIGTERM, a number from 1 "
+			"to %d, or an empty line)",
+			text, SIGRTMAX);
 	r = run_kill(run, sig);
 	call->object = (uint32_t)(sig ? sig : SIGTERM);
 	return r == -ESRCH ? fail_set(f, r, "nothing of run %s lives any more", run->id) : r;
@@ -353,7 +362,7 @@ static uint64_t hash_request(const char *text, size_t len)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
 
-	while (len && strchr(" \t\r\n", text[len - 1]))
+	while (len && text[len - 1] && strchr(" \t\r\n", text[len - 1]))
 		len--;
 	for (size_t i = 0; i < len; i++)
 		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
@@ -368,8 +377,6 @@ static int begin_request(struct control_call *call, const char *text, size_t len
 	uint64_t hash = hash_request(text, len);
 	int r = run_request_parse(text, len, &request, f);
 
-	if (r == -EAGAIN)
-		r = fail_set(f, -EINVAL, "not JSON: the text ends too early");
 	if (r == 0 && request.id && run && strcmp(request.id, run->id))
 		r = fail_set(f, -EINVAL, "\"id\" is not the directory's name");
 	free(request.id);

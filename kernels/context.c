@@ -284,7 +284,9 @@ int context_set_cwd(struct context *context, const char *text, struct fail *f)
 	int r = check_new(context, f);
 
 	if (r == 0 && text[0] != '/')
-		r = fail_set(f, -EINVAL, "cwd is an absolute path inside the sandbox");
+		r = fail_set(f, -EINVAL,
+			"cwd must be an absolute path inside the sandbox, as /work, not \"%.200s\"",
+			text);
 	if (r == 0)
 		r = sandbox_check_dir(context->all->config.sandbox, text);
 	if (r < 0 && f && !*f->text)
@@ -299,6 +301,8 @@ int context_set_env(struct context *context, const char *text, size_t len, struc
 
 	if (r == 0)
 		r = run_request_parse_env(text, len, &pairs, f);
+	if (r == 0)
+		r = run_request_check_env(pairs, f);
 	if (r == 0)
 		r = replace(&context->env, text, len);
 	if (r < 0)

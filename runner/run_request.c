@@ -12,6 +12,8 @@
 #include "common/json_in.h"
 #include "common/scope.h"
 
+/* The kernel's MAX_ARG_STRLEN where pages are smallest: exec takes no string that is longer. */
+#define STRING_MAX (32 * 4096)
 #define TIMEOUT_MAX_SEC (10.0 * 365 * 24 * 3600)
 
 /* A value's text, without a NUL byte in it. */
@@ -74,7 +76,10 @@ static int set_argv(struct run_request *r, const struct json_object *value, stru
 	if (!r->argv)
 		return -ENOMEM;
 	for (size_t i = 0; i < len; i++) {
-		int err = copy_string("cmd", json_in_array_at(value, i), &r->argv[i], f);
+		const struct json_object *word = json_in_array_at(value, i);
+		int err = json_in_type(word) == JSON_IN_STRING
+				  ? copy_string("cmd", word, &r->argv[i], f)
+				  : fail_set(f, -EINVAL, "\"cmd\": word %zu is not a string", i);
 
 		if (err < 0)
 			return err;
@@ -118,8 +123,11 @@ static int add_env(const char *key, const struct json_object *value, void *arg)
 	struct env_fill *fill = arg;
 	char *text auto_free = NULL;
 	struct buf pair = {0};
-	int err = copy_string(key, value, &text, fill->f);
+	int err;
 
+	if (json_in_type(value) != JSON_IN_STRING)
+		return fail_set(fill->f, -EINVAL, "\"env\": \"%.60s\" must be a string", key);
+	err = copy_string(key, value, &text, fill->f);
 	if (err < 0)
 		return err;
 	if (!*key || strchr(key, '='))
@@ -286,7 +294,7 @@ static int set_limit(const char *key, const struct json_object *value, void *arg
 		return err;
 	}
 	return fail_set(fill->f, -EINVAL,
-		"\"limits\" has an unknown key \"%s\" (known: memory, pids, cpus, fsize, nofile; "
+		"\"limits\" has an unknown key \"%.60s\" (known: memory, pids, cpus, fsize, nofile; "
 		"the disk is limited for the whole sandbox, by mount -o disk=SIZE)",
 		key);
 }
@@ -332,7 +340,7 @@ static int set_key(const char *key, const struct json_object *value, void *arg)
 		if (!strcmp(key, keys[i].key))
 			return keys[i].set(fill->request, key, value, fill->f);
 	return fail_set(fill->f, -EINVAL,
-		"unknown key \"%s\" (known: cmd, cwd, env, user, timeout, stdin, stdinOpen, id, "
+		"unknown key \"%.60s\" (known: cmd, cwd, env, user, timeout, stdin, stdinOpen, id, "
 		"background, shell, limits)",
 		key);
 }
@@ -341,13 +349,11 @@ int run_request_parse(const char *text, size_t len, struct run_request *ret, str
 {
 	struct json_object *object auto_call(json_in_free) = NULL;
 	struct key_fill fill = {.request = ret, .f = f};
-	int r = json_in_parse(text, len, &object, f);
+	int r = json_in_object(text, len, &object, f);
 
 	*ret = (struct run_request){0};
 	if (r < 0)
 		return r;
-	if (json_in_type(object) != JSON_IN_OBJECT)
-		return fail_set(f, -EINVAL, "the request must be a JSON object");
 	r = json_in_each(object, set_key, &fill);
 	if (r == 0 && !ret->cmd)
 		r = fail_set(f, -EINVAL, "\"cmd\" is missing");
@@ -424,6 +430,9 @@ int run_request_parse_env(const char *text, size_t len, char ***ret, struct fail
 		size_t n = (size_t)((stop ? stop : end) - p);
 
 		line++;
+		/* Of a file with CR LF line ends; no value is meant to end so. */
+		if (n && p[n - 1] == '\r')
+			n--;
 		if (n && *p != '#') {
 			const char *equals = memchr(p, '=', n);
 
@@ -433,9 +442,27 @@ int run_request_parse_env(const char *text, size_t len, char ***ret, struct fail
 			if (!env[at++])
 				return -ENOMEM;
 		}
-		p += n + 1;
+		p = stop ? stop + 1 : end;
 	}
 	*ret = take_ptr(env);
+	return 0;
+}
+
+int run_request_check_env(char *const *pairs, struct fail *f)
+{
+	for (; *pairs; pairs++) {
+		size_t name = strcspn(*pairs, "=");
+
+		if (strcspn(*pairs, " \t") < name)
+			return fail_set(f, -EINVAL,
+				"\"%.*s\" is no name of a variable: a line is NAME=VALUE, without "
+				"blanks before the = and without \"export\"",
+				(int)(name < 60 ? name : 60), *pairs);
+		if (strlen(*pairs) >= STRING_MAX)
+			return fail_set(f, -E2BIG,
+				"the value of %.*s is too long for any command: at most %d bytes",
+				(int)(name < 60 ? name : 60), *pairs, STRING_MAX - 1);
+	}
 	return 0;
 }
 

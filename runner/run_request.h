@@ -45,6 +45,10 @@ bool run_request_name_ok(const char *name);
 /* "K=V" lines (empty lines and lines that begin with # are passed over) into a NULL-terminated
  * array, owned by the caller through run_request_free_strings(). -EINVAL with the line. */
 int run_request_parse_env(const char *text, size_t len, char ***ret, struct fail *f);
+
+/* Whether commands could be given these: names without blanks, nothing longer than exec takes. Apart
+ * from parsing since states of older versions may hold others. -EINVAL, -E2BIG. */
+int run_request_check_env(char *const *pairs, struct fail *f);
 void run_request_free_strings(char ***strings);
 
 /* Seconds, with a fraction or not, into microseconds; 0 is none. -EINVAL when negative, not a

@@ -45,10 +45,14 @@ int runs_check_cwd(struct runs *runs, const char *path, struct fail *f)
 {
 	int r;
 
+	if (!*path)
+		return fail_set(
+			f, -EINVAL, "the directory is empty; write an absolute path, as /work");
 	if (*path != '/')
-		return fail_set(f, -EINVAL, "the directory must be absolute: %s", path);
+		return fail_set(f, -EINVAL,
+			"the directory must be an absolute path, as /work, not \"%.200s\"", path);
 	r = sandbox_check_dir(runs->config.sandbox, path);
-	return r < 0 ? fail_errno(f, r, "%s in the sandbox", path) : 0;
+	return r < 0 ? fail_errno(f, r, "%.200s in the sandbox", path) : 0;
 }
 
 int runs_set_cwd(struct runs *runs, const char *text, struct fail *f)
@@ -64,6 +68,8 @@ int runs_set_env(struct runs *runs, const char *text, size_t len, struct fail *f
 	char *copy auto_free = NULL;
 	int r = run_request_parse_env(text, len, &pairs, f);
 
+	if (r == 0)
+		r = run_request_check_env(pairs, f);
 	if (r < 0)
 		return r;
 	copy = strndup(text, len);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,13 +139,17 @@ static void add_groups(const struct sandbox *s, char *text, struct sandbox_user 
 /* With one id that is mapped, the other users need not even be there. */
 static int refuse_user(const struct sandbox *s, const char *name, bool is_there, struct fail *f)
 {
+	if (!*name)
+		return fail_set(
+			f, -EINVAL, "the user is empty; write a name or number of the sandbox's");
 	if (s->map.single)
 		return fail_set(f, -EINVAL,
-			"user %s: only root is mapped in this sandbox; give the user who mounts it a "
+			"user %.100s: only root is mapped in this sandbox; give the user who mounts it a "
 			"range in /etc/subuid and /etc/subgid and install uidmap",
 			name);
 	if (!is_there)
-		return fail_set(f, -EINVAL, "no user %s in the sandbox's /etc/passwd", name);
+		return fail_set(
+			f, -EINVAL, "no user \"%.100s\" in the sandbox's /etc/passwd", name);
 	return fail_set(f, -EINVAL, "the ids of user %s are not mapped", name);
 }
 
@@ -185,6 +190,9 @@ int sandbox_check_dir(const struct sandbox *s, const char *path)
 {
 	if (path[0] != '/')
 		return -EINVAL;
+	/* Whoever enters it gives the path as it is, slashes at its beginning, too. */
+	if (strlen(path) >= PATH_MAX)
+		return -ENAMETOOLONG;
 	path += strspn(path, "/");
 	auto_close int fd = sandbox_tree_openat2(
 		s->tree_fd, *path ? path : ".", O_PATH | O_DIRECTORY, RESOLVE_TREE);

@@ -94,15 +94,11 @@ int browser_show_settings(const struct browser *b, struct buf *ret)
 int browser_configure(struct browser *b, const char *text, size_t len, struct fail *f)
 {
 	struct json_object *value auto_call(json_in_free) = NULL;
-	int r = json_in_parse(text, len, &value, f);
+	int r = json_in_object(text, len, &value, f);
 	char *copy;
 
-	if (r == -EAGAIN)
-		return fail_set(f, -EINVAL, "not JSON: the text ends too early");
 	if (r < 0)
 		return r;
-	if (json_in_type(value) != JSON_IN_OBJECT)
-		return fail_set(f, -EINVAL, "write a JSON object, as {\"ignore_tls\":true}");
 	r = json_in_each(value, check_key, f);
 	if (r < 0)
 		return r;

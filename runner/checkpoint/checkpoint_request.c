@@ -251,14 +251,10 @@ static int parse_json(
 {
 	struct json_object *object auto_call(json_in_free) = NULL;
 	struct member m = {.request = ret, .plan = plan, .op_only = true, .f = f};
-	int r = json_in_parse(text, len, &object, f);
+	int r = json_in_object(text, len, &object, f);
 
-	if (r == -EAGAIN)
-		return fail_set(f, -EINVAL, "not JSON: the text ends too early");
 	if (r < 0)
 		return r;
-	if (json_in_type(object) != JSON_IN_OBJECT)
-		return fail_set(f, -EINVAL, "not a JSON object");
 	/* Which keys there are depends on the operation. */
 	r = json_in_each(object, take_member, &m);
 	if (r == 0 && !plan && !m.has_op)

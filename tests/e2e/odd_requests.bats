@@ -10,6 +10,52 @@ refuses() {
 	match "$(cat "$D/error")" "^$2: $1 \\($4\\)$"
 }
 
+@test "an empty value is said to be empty" {
+	for text in $'\n' ' ' $'  \n' $'\r\n'; do
+		refuses 'the directory is empty; write an absolute path, as /work' ctl/cwd "$text" EINVAL
+		refuses "the user is empty; write a name or number of the sandbox's" ctl/user "$text" EINVAL
+		refuses 'the timeout must be a number of seconds .*' ctl/timeout "$text" EINVAL
+		refuses 'the request is empty; write one JSON object' ctl/run.json "$text" EINVAL
+	done
+	json_refused '{"cmd": "true", "cwd": ""}' 'the directory is empty; write an absolute path, as /work'
+	json_refused '{"cmd": "true", "user": ""}' "the user is empty; write a name or number of the sandbox's"
+	eq "$(cat "$D/ctl/cwd")" /workspace
+}
+
+# json_refused TEXT PATTERN
+json_refused() { refuses "$2" ctl/run.json "$1"$'\n' EINVAL; }
+
+@test "values are shown as they were written" {
+	refuses 'the directory must be an absolute path, as /work, not "  /work"' ctl/cwd $'  /work\n' EINVAL
+	refuses "no user \" root\" in the sandbox's /etc/passwd" ctl/user $' root\n' EINVAL
+}
+
+@test "what is no JSON is told in words of JSON, not of a parser" {
+	json_refused nope 'not a JSON object: it must begin with \{, not with nope'
+	json_refused '["true"]' 'not a JSON object: it must begin with \{, not with \["true"\]'
+	refuses 'not a JSON object: it must begin with \{, not with true' ctl/run.json true EINVAL
+	refuses 'not JSON: the text ends before its last \}' ctl/run.json '{"cmd": "true"' EINVAL
+	json_refused '{"cmd": nope}' 'not JSON: no value \(text stands in double quotes\), at byte 9'
+	json_refused '{cmd: "true"}' 'not JSON: a key in double quotes expected, at byte 1'
+	json_refused '{"cmd" "true"}' 'not JSON: ":" expected after the key, at byte 7'
+	json_refused '{"cmd": "true" "cwd": "/"}' 'not JSON: "," or "\}" expected, at byte 15'
+	json_refused '{"cmd": ["a" "b"]}' 'not JSON: "," or "]" expected, at byte 13'
+	json_refused $'{"cmd": "\xff"}' 'not JSON: the text is not UTF-8, at byte 9'
+	json_refused $'\xef\xbb\xbf{"cmd": "true"}' \
+		'not JSON: it begins with a byte order mark; write it without one'
+	json_refused '{"cmd": "true"} {' 'not JSON: more text after the value, at byte 16'
+	mkdir "$D/out/named"
+	refuses 'not a JSON object: it must begin with \{, not with nope' out/named/request.json $'nope\n' EINVAL
+	refuses 'not a JSON object: it must begin with \{, not with nope' code/python/in.json $'nope\n' EINVAL
+	eq "$(runs)" 1
+}
+
+@test "the member that is wrong is named" {
+	json_refused '{"cmd": ["echo", 1]}' '"cmd": word 1 is not a string'
+	json_refused '{"cmd": "true", "env": {"A": 1}}' '"env": "A" must be a string'
+	json_refused "{\"$(head -c 5000 /dev/zero | tr '\0' k)\": 1}" 'unknown key "k{60}" \(known: cmd, .*, limits\)'
+}
+
 @test "a NUL byte is no white space" {
 	start_run 'sleep 60'
 	for file in ctl/cwd ctl/user ctl/timeout "out/$ID/kill"; do
@@ -21,6 +67,40 @@ refuses() {
 	done
 	eq "$(cat "$D/out/$ID/status")" running
 	eq "$(cat "$D/ctl/timeout")" 0
+	echo KILL >"$D/out/$ID/kill"
+}
+
+@test "a directory that no command could enter is no default" {
+	head -c 5000 /dev/zero | tr '\0' / >slashes
+	refute cp slashes "$D/ctl/cwd"
+	match "$(cat "$D/error")" '^ctl/cwd: .*ENAMETOOLONG\)$'
+	echo "{\"cmd\": \"true\", \"cwd\": \"$(cat slashes)\"}" >request
+	refute cp request "$D/ctl/run.json"
+	match "$(cat "$D/error")" '^ctl/run.json: .*ENAMETOOLONG\)$'
+	eq "$(inside pwd)" /workspace
+}
+
+@test "an environment that no command could be given" {
+	refuses '"export A" is no name of a variable: a line is NAME=VALUE.*' ctl/env $'export A=1\n' EINVAL
+	refuses '" A" is no name of a variable.*' ctl/env $' A=1\n' EINVAL
+	refuses '" A" is no name of a variable.*' code/python/env $' A=1\n' EINVAL
+	refuses 'line 2 is not NAME=VALUE' ctl/env $'B=1\nA\n' EINVAL
+	{ echo 'A=1' && printf 'LONG=' && head -c 200000 /dev/zero | tr '\0' x; } >long
+	refute cp long "$D/ctl/env"
+	eq "$(cat "$D/error")" \
+		"ctl/env: the value of LONG is too long for any command: at most 131071 bytes (E2BIG)"
+	eq "$(inside 'echo "<$A>"')" '<>'
+	printf 'A=a b\r\nB=2\r\n' >"$D/ctl/env"
+	eq "$(inside 'printf "<%s|%s>" "$A" "$B"')" '<a b|2>'
+	eq "$(cat "$D/ctl/env")" $'A=a b\r\nB=2\r'
+}
+
+@test "a signal that does not exist" {
+	start_run 'sleep 60'
+	for text in XYZ 99 0 -9 ' TERM' 'TERM KILL'; do
+		refuses "no such signal: \"$text\" \\(write a name as TERM or SIGTERM, .*\\)" \
+			"out/$ID/kill" "$text"$'\n' EINVAL
+	done
 	echo KILL >"$D/out/$ID/kill"
 }
 
@@ -71,6 +151,17 @@ EOF
 	rmdir "$D/files/work/gone"
 	request true
 	match "$(cat "$D/error")" '^out/4: .*/work/gone: No such file or directory \(ENOENT\)$'
+}
+
+@test "standard input of a run that has ended, or has closed it" {
+	json '{"cmd": "true", "stdinOpen": true}'
+	refute eval 'echo x >"$D/out/1/stdin"'
+	eq "$(cat "$D/error")" "out/1/stdin: the run has ended (EPIPE)"
+	json '{"cmd": "cat; sleep 60", "stdinOpen": true, "background": true}'
+	echo x >"$D/out/2/stdin"
+	refute eval 'echo y >"$D/out/2/stdin"'
+	eq "$(cat "$D/error")" "out/2/stdin: the command has closed it, or a writer before did (EPIPE)"
+	echo KILL >"$D/out/2/kill"
 }
 
 @test "too many, too large temporary files" {
