@@ -30,8 +30,7 @@ struct run_request {
 	struct sandbox_limits limits;
 };
 
-/* The keys of ctl/run.json (SPEC "ctl/ and out/"). -EINVAL with the key and what is allowed,
- * -EAGAIN when the text is a correct beginning that is not complete yet. */
+/* The keys of ctl/run.json (SPEC "ctl/ and out/"). -EINVAL with the key and what is allowed. */
 int run_request_parse(const char *text, size_t len, struct run_request *ret, struct fail *f);
 
 /* Shell text. -EINVAL when it holds a NUL byte. */

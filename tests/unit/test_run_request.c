@@ -85,7 +85,7 @@ static void what_is_wrong_is_named(void **state)
 		{"{\"cmd\":\"x\",\"stdin\":\"\",\"stdinOpen\":true}", "stdinOpen"},
 		{"{\"cmd\":\"x\",\"limits\":{\"memory\":\"lots\"}}", "memory"},
 		{"{\"cmd\":\"x\",\"limits\":{\"luck\":1}}", "luck"},
-		{"{\"cmd\":\"\xff\"}", "utf-8"},
+		{"{\"cmd\":\"\xff\"}", "UTF-8"},
 		{"{\"cmd\":\"x\"} extra", "more text"},
 		{"{cmd:\"x\"}", "JSON"},
 	};
@@ -101,13 +101,16 @@ static void what_is_wrong_is_named(void **state)
 	}
 }
 
-static void a_beginning_asks_for_more(void **state)
+static void a_beginning_is_refused(void **state)
 {
 	struct run_request r auto_call(run_request_clear) = {0};
+	struct fail f = {0};
 
 	(void)state;
-	assert_int_equal(parse("{\"cmd\":\"x\"", &r, NULL), -EAGAIN);
-	assert_int_equal(parse("", &r, NULL), -EAGAIN);
+	assert_int_equal(parse("{\"cmd\":\"x\"", &r, &f), -EINVAL);
+	assert_non_null(strstr(f.text, "ends before"));
+	assert_int_equal(parse("", &r, &f), -EINVAL);
+	assert_non_null(strstr(f.text, "empty"));
 }
 
 static void names(void **state)
@@ -170,7 +173,7 @@ int main(void)
 		cmocka_unit_test(every_key_is_taken),
 		cmocka_unit_test(words_are_kept_and_shown_quoted),
 		cmocka_unit_test(what_is_wrong_is_named),
-		cmocka_unit_test(a_beginning_asks_for_more),
+		cmocka_unit_test(a_beginning_is_refused),
 		cmocka_unit_test(names),
 		cmocka_unit_test(environment_lines),
 		cmocka_unit_test(timeouts),
