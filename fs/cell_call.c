@@ -93,7 +93,7 @@ static int take_key(const char *key, const struct json_object *value, void *arg)
 
 	if (!strcmp(key, "code")) {
 		if (json_in_type(value) != JSON_IN_STRING)
-			return fail_set(request->fail, -EINVAL, "\"code\" is a string");
+			return fail_set(request->fail, -EINVAL, "\"code\" must be a string");
 		request->code = json_in_string(value, &request->len);
 		return 0;
 	}
@@ -102,7 +102,8 @@ static int take_key(const char *key, const struct json_object *value, void *arg)
 			"unknown key \"%.60s\"; allowed: code, timeout", key);
 	seconds = json_in_type(value) == JSON_IN_NUMBER ? json_in_number(value) : -1;
 	if (!(seconds >= 0 && seconds <= TIMEOUT_MAX))
-		return fail_set(request->fail, -EINVAL, "\"timeout\" is seconds, 0 for none");
+		return fail_set(request->fail, -EINVAL,
+			"\"timeout\" must be a number of seconds, 0 for none");
 	request->timeout_usec = (uint64_t)(seconds * 1e6);
 	request->has_timeout = true;
 	return 0;

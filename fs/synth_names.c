@@ -17,6 +17,8 @@
 #include "fs/synth_refusal.h"
 
 #define ALWAYS_THERE "it is always there"
+#define TAKES_REQUESTS                                                                             \
+	"it is always there; give it a request by writing, as cp does and mv does not"
 #define NO_SUCH_FILE "there is no such file here; ls shows those that are"
 #define NO_FILES "no files can be made here; ls shows those that are"
 #define NO_LINKS "links can be made below files/ only"
@@ -301,6 +303,16 @@ static int remove_part(
 	return synth_refuse(m, dir, name, -EPERM, "it goes with its directory only: rm -r that");
 }
 
+/* mv from another file system removes first what it then makes. */
+static int refuse_unlink(struct mount *m, const struct synth_node *dir, const char *name,
+	const struct synth_node *child)
+{
+	const struct synth_file *file = synth_file_of(child);
+
+	return synth_refuse(
+		m, dir, name, -EACCES, file && file->control ? TAKES_REQUESTS : ALWAYS_THERE);
+}
+
 void synth_unlink(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct synth_node dir, child;
@@ -314,7 +326,7 @@ void synth_unlink(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char
 	} else if (r == 0 && dir.dir->whole) {
 		r = remove_part(m, req, &dir, name);
 	} else if (r == 0 && !dir.dir->unlink) {
-		r = synth_refuse(m, &dir, name, -EACCES, ALWAYS_THERE);
+		r = refuse_unlink(m, &dir, name, &child);
 	} else if (r == 0) {
 		r = dir.dir->unlink(m, &child, &f);
 		if (r < 0)

@@ -41,7 +41,12 @@ writes() { echo x >"$D/$1"; }
 @test "what is always there stays, under its name" {
 	inside true
 	refuses "README: it is always there (EACCES)" rm -f "$D/README"
-	refuses "ctl/run: it is always there (EACCES)" rm -f "$D/ctl/run"
+	refuses "ctl/run: it is always there; give it a request by writing, as cp does and mv does not (EACCES)" \
+		rm -f "$D/ctl/run"
+	echo 'echo moved' >script
+	refuses "ctl/run: it is always there; give it a request by writing, as cp does and mv does not (EACCES)" \
+		mv -f script "$D/ctl/run"
+	eq "$(cat script)" 'echo moved'
 	refuses "out/last: it is always there (EACCES)" rm -f "$D/out/last"
 	refuses "ctl: it is always there (EBUSY)" rmdir "$D/ctl"
 	refuses "files: it is always there (EBUSY)" rmdir "$D/files"
