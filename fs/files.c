@@ -87,6 +87,7 @@ int files_new(const struct files_config *config, struct files **ret, struct fail
 	files_missed_init(&files->cache.missed);
 	pthread_mutex_init(&files->backing.lock, NULL);
 	list_init(&files->cache.watch.all);
+	list_init(&files->cache.watch.own);
 	files->cache.watch.fd = -1;
 	list_init(&files->dirs);
 	r = set_up(files, f);

@@ -40,6 +40,7 @@ static int make_symlink(struct files *files, const char *target, fuse_ino_t pare
 	const char *name, struct files_term *ret_term, struct fuse_entry_param *ret)
 {
 	auto_use struct node_use dir = {0};
+	auto_own struct files_own own = {0};
 	struct files_name made = {.dir = &dir, .parent = parent, .name = name};
 	int r;
 
@@ -49,6 +50,7 @@ static int make_symlink(struct files *files, const char *target, fuse_ino_t pare
 	if (files_is_reserved(parent, name))
 		return -EACCES;
 	made.term = *ret_term = files_cache_begin(files, parent, &dir, false);
+	files_own_begin(files, parent, name, &own);
 	if (symlinkat(target, dir.fd, name) < 0)
 		return -errno;
 	return files_enter(files, &made, ret);
@@ -73,6 +75,7 @@ static int make_link(struct files *files, fuse_ino_t ino, fuse_ino_t newparent, 
 	struct files_term *ret_term, struct fuse_entry_param *ret)
 {
 	auto_use struct node_use use = {0}, dir = {0};
+	auto_own struct files_own own = {0};
 	struct files_name made = {.dir = &dir, .parent = newparent, .name = newname};
 	char fd_name[16];
 	int r;
@@ -86,6 +89,7 @@ static int make_link(struct files *files, fuse_ino_t ino, fuse_ino_t newparent, 
 		return -EACCES;
 	made.term = *ret_term = files_cache_begin(files, newparent, &dir, false);
 	snprintf(fd_name, sizeof(fd_name), "%d", use.fd);
+	files_own_begin(files, newparent, newname, &own);
 	if (linkat(files->proc_fd, fd_name, dir.fd, newname, AT_SYMLINK_FOLLOW) < 0)
 		return -errno;
 	return files_enter(files, &made, ret);

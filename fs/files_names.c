@@ -24,6 +24,7 @@ static int make_node(struct files *files, fuse_ino_t parent, const char *name, m
 	struct files_term *ret_term, struct fuse_entry_param *ret)
 {
 	auto_use struct node_use dir = {0};
+	auto_own struct files_own own = {0};
 	struct files_name made = {.dir = &dir, .parent = parent, .name = name};
 	int r;
 
@@ -33,6 +34,7 @@ static int make_node(struct files *files, fuse_ino_t parent, const char *name, m
 	if (files_is_reserved(parent, name))
 		return -EACCES;
 	made.term = *ret_term = files_cache_begin(files, parent, &dir, false);
+	files_own_begin(files, parent, name, &own);
 	r = make_node_at(dir.fd, name, mode);
 	return r < 0 ? r : files_enter(files, &made, ret);
 }
@@ -68,6 +70,7 @@ void files_mkdir(
 static int remove_at(struct files *files, fuse_ino_t parent, const char *name, int flags)
 {
 	auto_use struct node_use dir = {0}, child = {0};
+	auto_own struct files_own own = {0};
 	uint64_t ino;
 	int r;
 
@@ -79,6 +82,7 @@ static int remove_at(struct files *files, fuse_ino_t parent, const char *name, i
 	ino = flags & AT_REMOVEDIR ? node_table_child(files->nodes, parent, name) : 0;
 	if (ino)
 		node_table_use(files->nodes, ino, &child);
+	files_own_begin(files, parent, name, &own);
 	if (unlinkat(dir.fd, name, flags) < 0)
 		return -errno;
 	node_table_unname(files->nodes, parent, name, ino != 0);
@@ -110,6 +114,7 @@ static int rename_at(struct files *files, fuse_ino_t parent, const char *name, f
 	const char *newname, unsigned int flags)
 {
 	auto_use struct node_use dir = {0}, newdir = {0};
+	auto_own struct files_own own = {0}, newown = {0};
 	int r;
 
 	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE))
@@ -121,6 +126,8 @@ static int rename_at(struct files *files, fuse_ino_t parent, const char *name, f
 		r = check_rename(&dir, parent, name, &newdir, newparent, newname);
 	if (r < 0)
 		return r;
+	files_own_begin(files, parent, name, &own);
+	files_own_begin(files, newparent, newname, &newown);
 	node_table_rename_begin(files->nodes);
 	r = renameat2(dir.fd, name, newdir.fd, newname, flags) < 0 ? -errno : 0;
 	node_table_rename_end(

@@ -209,6 +209,7 @@ static int create(struct files *files, fuse_req_t req, fuse_ino_t parent, const 
 	struct fuse_entry_param *ret)
 {
 	auto_use struct node_use dir = {0};
+	auto_own struct files_own own = {0};
 	struct files_name made = {.dir = &dir, .parent = parent, .name = name};
 	auto_close int fd = -1;
 	struct statx sx = {0};
@@ -220,6 +221,7 @@ static int create(struct files *files, fuse_req_t req, fuse_ino_t parent, const 
 	if (files_is_reserved(parent, name))
 		return -EACCES;
 	made.term = *ret_term = files_cache_begin(files, parent, &dir, false);
+	files_own_begin(files, parent, name, &own);
 	fd = create_at(files, dir.fd, name, mode, fi->flags);
 	if (fd == -EEXIST && !(fi->flags & O_EXCL))
 		fd = open_existing(files, dir.fd, name, fi->flags);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -203,11 +204,13 @@ void files_watch_note_negative(struct files *files, uint64_t ino)
 }
 
 /* Whether the kernel may have a wrong idea of a name. What was done through files/ itself is told
- * of, too, and there the table is right already. Another name for a file that has one: what was said
- * of it is taken back. */
-static bool is_name_wrong(
-	struct files *files, const struct watch *w, const char *name, uint64_t child)
+ * of, too, and there the table is right already; what has come and gone, as a journal, is what the
+ * kernel thinks that it is. To be told so costs each directory that somebody works in its path, for
+ * the moment until it is looked up again. Another name for a file that has one: what was said of it is
+ * taken back. */
+static bool is_name_wrong(struct files *files, const struct watch *w, const char *name)
 {
+	uint64_t child = node_table_child(files->nodes, w->ino, name);
 	auto_use struct node_use dir = {0};
 	struct node_key key;
 	struct statx sx = {0};
@@ -215,12 +218,61 @@ static bool is_name_wrong(
 
 	if (r == 0)
 		r = files_statx(dir.fd, name, &sx);
+	if (r == -ENOENT)
+		return child;
 	if (r < 0)
 		return child || w->negative;
 	files_key(files, &sx, &key);
 	if (S_ISREG(sx.stx_mode) && sx.stx_nlink > 1)
 		files_cache_forget_attr(files, node_table_of_key(files->nodes, &key));
 	return child ? !node_table_is(files->nodes, child, &key) : w->negative;
+}
+
+static bool is_own(struct files_watch *watch, uint64_t parent, const char *name)
+{
+	bool found = false;
+	struct list *item;
+
+	list_for_each(item, &watch->own)
+	{
+		struct files_own *own = list_entry(item, struct files_own, link);
+
+		if (own->parent == parent && !strcmp(own->name, name))
+			found = own->told = true;
+	}
+	return found;
+}
+
+void files_own_begin(struct files *files, uint64_t parent, const char *name, struct files_own *own)
+{
+	struct files_watch *watch = &files->cache.watch;
+
+	*own = (struct files_own){.parent = parent, .name = name};
+	if (!atomic_load(&watch->count))
+		return;
+	own->files = files;
+	pthread_mutex_lock(&watch->lock);
+	list_add_tail(&watch->own, &own->link);
+	pthread_mutex_unlock(&watch->lock);
+}
+
+void files_own_end(struct files_own *own)
+{
+	struct files *files = own->files;
+	struct files_watch *watch;
+	struct watch *w;
+
+	if (!files)
+		return;
+	watch = &files->cache.watch;
+	pthread_mutex_lock(&watch->lock);
+	list_remove(&own->link);
+	w = own->told ? find_ino(watch, own->parent) : NULL;
+	if (w && is_name_wrong(files, w, own->name)) {
+		w->negative = false;
+		files_cache_forget_names(files);
+	}
+	pthread_mutex_unlock(&watch->lock);
 }
 
 /* True: all names are to be asked for again. */
@@ -237,8 +289,8 @@ static bool handle(struct files *files, struct watch *w, const struct inotify_ev
 		files_cache_forget_attr(files, child);
 	if (!(event->mask & NAMES_MASK))
 		return false;
-	if (child || appeared)
-		wrong = is_name_wrong(files, w, name, child);
+	if ((child || appeared) && !is_own(&files->cache.watch, w->ino, name))
+		wrong = is_name_wrong(files, w, name);
 	if (wrong)
 		w->negative = false;
 	return wrong;

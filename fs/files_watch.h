@@ -19,6 +19,7 @@ struct files_watch {
 	pthread_mutex_t lock; /* guards the rest, and the reading of fd */
 	struct node_hash by_ino, by_wd;
 	struct list all; /* oldest first */
+	struct list own; /* struct files_own */
 	uint64_t full_usec; /* since when there is no room for more; 0: there is */
 };
 
@@ -35,6 +36,21 @@ bool files_watch_has(struct files *files, uint64_t ino);
 
 /* A name was told not to exist in it: when one appears, all names are to be asked for again. */
 void files_watch_note_negative(struct files *files, uint64_t ino);
+
+/* A name that a request makes, removes or changes: what is told of it until the table of nodes has it,
+ * too, would look like somebody else's doing. */
+struct files_own {
+	struct list link;
+	struct files *files; /* borrowed; NULL: nothing in here */
+	uint64_t parent;
+	const char *name; /* borrowed */
+	bool told;
+};
+
+/* From before the system call until the table is right; then, what was told meanwhile is looked at. */
+void files_own_begin(struct files *files, uint64_t parent, const char *name, struct files_own *own);
+void files_own_end(struct files_own *own);
+#define auto_own __attribute__((cleanup(files_own_end)))
 
 /* Handles all that is known to have changed by now. */
 void files_watch_drain(struct files *files);

@@ -106,6 +106,57 @@ shows_changes() {
 	shows_changes
 }
 
+# As a database's journal, of which others look whether it is there.
+@test "files made and removed through files/ do not make the kernel ask again" {
+	local before i
+
+	make_tree
+	start_run 'exec sleep 1000'
+	asks_nothing
+	for i in $(seq 20); do
+		refute test -e "$W/tree/journal"
+		: >"$W/tree/journal"
+		rm "$W/tree/journal"
+		refute test -e "$W/tree/journal"
+	done
+	before=$(answers)
+	walk
+	before=$(($(answers) - before))
+	((before < 30)) || fail "$before answers to a walk of 300 files"
+	shows_changes
+}
+
+@test "a working directory keeps its path while others come the same way" {
+	start_run 'exec sleep 1000'
+	python3 - "$W" <<-'END'
+		import os, sys
+
+		def work(folder):
+		    os.chdir(folder)
+		    for i in range(100):
+		        path = os.getcwd()
+		        os.lstat(path)
+		        os.path.exists("journal")
+		        open("journal", "a").close()
+		        try:
+		            os.unlink("journal")
+		        except FileNotFoundError:
+		            pass
+
+		children = []
+		for i in range(50):
+		    if i % 5 == 0:
+		        folder = "%s/d%d" % (sys.argv[1], i)
+		        os.mkdir(folder)
+		    child = os.fork()
+		    if child == 0:
+		        work(folder)
+		        os._exit(0)
+		    children.append(child)
+		sys.exit(any([os.waitpid(child, 0)[1] for child in children]))
+	END
+}
+
 @test "an open browser does not make the kernel ask again" {
 	need chromium node
 	[[ -d $HELPERS/drivers/browser/node_modules ]] || skip "the driver's npm packages are not installed"
