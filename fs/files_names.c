@@ -65,13 +65,10 @@ void files_mkdir(
 	reply_made(files, req, parent, name, S_IFDIR | (mode & 07777));
 }
 
-/* A removed directory may still be somebody's working directory: it stays open until the kernel
- * forgets it, since it has no name to be opened by. */
 static int remove_at(struct files *files, fuse_ino_t parent, const char *name, int flags)
 {
 	auto_use struct node_use dir = {0}, child = {0};
 	auto_own struct files_own own = {0};
-	uint64_t ino;
 	int r;
 
 	r = files_use_dir(files, parent, &dir);
@@ -79,13 +76,11 @@ static int remove_at(struct files *files, fuse_ino_t parent, const char *name, i
 		r = files_check_movable(dir.fd, parent, name);
 	if (r < 0)
 		return r;
-	ino = flags & AT_REMOVEDIR ? node_table_child(files->nodes, parent, name) : 0;
-	if (ino)
-		node_table_use(files->nodes, ino, &child);
+	node_table_use_leaving(files->nodes, parent, name, &child);
 	files_own_begin(files, parent, name, &own);
 	if (unlinkat(dir.fd, name, flags) < 0)
 		return -errno;
-	node_table_unname(files->nodes, parent, name, ino != 0);
+	node_table_unname(files->nodes, parent, name);
 	return 0;
 }
 
@@ -113,7 +108,7 @@ static int check_rename(const struct node_use *dir, fuse_ino_t parent, const cha
 static int rename_at(struct files *files, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
 	const char *newname, unsigned int flags)
 {
-	auto_use struct node_use dir = {0}, newdir = {0};
+	auto_use struct node_use dir = {0}, newdir = {0}, replaced = {0};
 	auto_own struct files_own own = {0}, newown = {0};
 	int r;
 
@@ -126,6 +121,8 @@ static int rename_at(struct files *files, fuse_ino_t parent, const char *name, f
 		r = check_rename(&dir, parent, name, &newdir, newparent, newname);
 	if (r < 0)
 		return r;
+	if (!(flags & RENAME_EXCHANGE))
+		node_table_use_leaving(files->nodes, newparent, newname, &replaced);
 	files_own_begin(files, parent, name, &own);
 	files_own_begin(files, newparent, newname, &newown);
 	node_table_rename_begin(files->nodes);

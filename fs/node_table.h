@@ -117,9 +117,14 @@ int node_table_parent(struct node_table *t, uint64_t id, uint64_t *ret_parent);
 /* The id of the node known by this name, or 0. */
 uint64_t node_table_child(struct node_table *t, uint64_t parent, const char *name);
 
-/* The name is gone. keep: the node's descriptor, if any, stays open as long as the node is known
- * (a removed directory that is still somebody's working directory). */
-void node_table_unname(struct node_table *t, uint64_t parent, const char *name, bool keep);
+/* What is about to lose this name may still be somebody's working directory or open FIFO, and can only
+ * be opened now. Gives nothing for a regular file, whose opens we have, for a symbolic link, and where
+ * there is nothing. */
+void node_table_use_leaving(
+	struct node_table *t, uint64_t parent, const char *name, struct node_use *ret);
+
+/* The name is gone. A descriptor that the node has stays open until the kernel forgets the node. */
+void node_table_unname(struct node_table *t, uint64_t parent, const char *name);
 
 /* Around the system call that renames: those who do not find a node at its old name meanwhile wait
  * for the end and look again. renamed: whether it worked. */

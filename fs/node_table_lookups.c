@@ -138,7 +138,7 @@ int node_table_again(struct node_table *t, uint64_t id)
 	return node ? 0 : -ESTALE;
 }
 
-/* The kernel is done with it. The descriptor of a removed directory was kept for the kernel only. */
+/* The kernel is done with it. The descriptor of what has no name was kept for the kernel only. */
 static void end_lookups(struct node_table *t, struct node *node)
 {
 	t->idle++;

@@ -151,17 +151,39 @@ static void drop_name(struct node_table *t, struct node_name *name)
 	node_table_unref(t, node);
 }
 
-void node_table_unname(struct node_table *t, uint64_t parent, const char *name, bool keep)
+/* Until the kernel is done with it: there is no name to open it by. */
+static void keep_fd(struct node_table *t, struct node *node)
+{
+	if (node->fd < 0 || !node->lookups)
+		return;
+	node->kept = true;
+	node_table_unlist(t, node);
+}
+
+void node_table_use_leaving(
+	struct node_table *t, uint64_t parent, const char *name, struct node_use *ret)
+{
+	struct node_name *found;
+	uint64_t id = 0;
+
+	*ret = (struct node_use){0};
+	node_table_lock(t);
+	found = find_name_by_id(t, parent, name);
+	if (found && !S_ISREG(found->node->key.type) && !S_ISLNK(found->node->key.type))
+		id = found->node->id;
+	node_table_unlock(t);
+	if (id)
+		node_table_use(t, id, ret);
+}
+
+void node_table_unname(struct node_table *t, uint64_t parent, const char *name)
 {
 	struct node_name *found;
 
 	node_table_lock(t);
 	found = find_name_by_id(t, parent, name);
 	if (found) {
-		if (keep && found->node->fd >= 0) {
-			found->node->kept = true;
-			node_table_unlist(t, found->node);
-		}
+		keep_fd(t, found->node);
 		drop_name(t, found);
 	}
 	node_table_unlock(t);
@@ -188,6 +210,8 @@ static void move_names(struct node_table *t, struct node_name *from, struct node
 	if (to) {
 		other = to->node;
 		other->refs++;
+		if (!exchange && other != node)
+			keep_fd(t, other);
 	}
 	if (from)
 		node_table_remove_name(t, from);

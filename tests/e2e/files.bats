@@ -387,6 +387,34 @@ open(\"bottom\", \"w\").write(\"deep\")'"
 	done
 }
 
+@test "an open FIFO outlives its name, and an open directory the one put in its place" {
+	local how
+
+	for how in 'rm p' 'mv -f other p' 'mv -fT socket p'; do
+		rm -rf ./*
+		mkfifo p other
+		python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
+		exec 7<>p
+		eval "$how"
+		echo through >&7
+		eq "$(stat -Lc '%F %h' /proc/self/fd/7)" 'fifo 0'
+		eq "$(head -n 1 <&7)" through
+		chmod 640 /proc/self/fd/7
+		eq "$(stat -Lc %a /proc/self/fd/7)" 640
+		exec 7<&-
+	done
+	rm -rf ./*
+	mkdir new old
+	touch new/f
+	exec 7<old
+	mv -T new old
+	eq "$(ls -A /proc/self/fd/7/)" ''
+	eq "$(stat -Lc %F /proc/self/fd/7)" directory
+	refute touch /proc/self/fd/7/late 2>/dev/null
+	exec 7<&-
+	eq "$(ls old)" f
+}
+
 @test "what was open before a restore has what it had" {
 	mkdir t
 	echo first >t/f

@@ -84,11 +84,11 @@ static void test_forgotten_without_a_name_are_freed(void **state)
 	(void)state;
 	make_file("a");
 	id = enter_top("a");
-	node_table_unname(table, ROOT_ID, "a", false);
+	node_table_unname(table, ROOT_ID, "a");
 	node_table_forget(table, id, 1);
 	assert_int_equal(use_error(id), -ESTALE);
 	enter_and_forget("b", &id);
-	node_table_unname(table, ROOT_ID, "b", false);
+	node_table_unname(table, ROOT_ID, "b");
 	assert_int_equal(count_nodes(), 1);
 }
 
@@ -142,8 +142,8 @@ static void test_parents_stay_for_their_children(void **state)
 	file = enter(dir, "f", "d/f");
 	node_table_forget(table, dir, 1);
 	expect_at(file, "d/f");
-	node_table_unname(table, dir, "f", false);
-	node_table_unname(table, ROOT_ID, "d", false);
+	node_table_unname(table, dir, "f");
+	node_table_unname(table, ROOT_ID, "d");
 	assert_int_equal(count_nodes(), 2);
 	node_table_forget(table, file, 1);
 	assert_int_equal(count_nodes(), 1);

@@ -64,7 +64,7 @@ static void test_open_file_serves_after_unlink(void **state)
 	assert_int_equal(
 		node_table_attach(table, id, openat(tree, "a", O_RDWR | O_CLOEXEC), &handle), 0);
 	assert_int_equal(unlinkat(tree, "a", 0), 0);
-	node_table_unname(table, ROOT_ID, "a", false);
+	node_table_unname(table, ROOT_ID, "a");
 	assert_int_equal(use_error(id), 0);
 	node_table_forget(table, id, 1);
 	assert_int_equal(use_error(id), 0);
@@ -92,7 +92,7 @@ static void test_removed_directory_stays_open_while_known(void **state)
 
 		assert_int_equal(node_table_use(table, id, &use), 0);
 		assert_int_equal(unlinkat(tree, "d", AT_REMOVEDIR), 0);
-		node_table_unname(table, ROOT_ID, "d", true);
+		node_table_unname(table, ROOT_ID, "d");
 	}
 	node_table_relieve(table);
 	assert_int_equal(use_error(id), 0);

@@ -28,7 +28,7 @@ static void test_hard_links_are_one_node_by_any_name(void **state)
 	assert_int_equal(enter_top("b"), id);
 	assert_int_equal(unlinkat(tree, "b", 0), 0);
 	expect_at(id, "a");
-	node_table_unname(table, ROOT_ID, "b", false);
+	node_table_unname(table, ROOT_ID, "b");
 	expect_at(id, "a");
 }
 
