@@ -1,6 +1,7 @@
 # What tests need and the targets that run them; included by the Makefile.
 
-TEST_HELPERS := $(patsubst tests/lib/%.c,build/tests/%,$(wildcard tests/lib/*.c))
+HELPER_PARTS := tests/lib/nfs3_wire.c tests/lib/p9_wire.c
+TEST_HELPERS := $(patsubst tests/lib/%.c,build/tests/%,$(filter-out $(HELPER_PARTS),$(wildcard tests/lib/*.c)))
 UNIT_TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(FUZZERS:fuzz_%=$(B)/tests/fuzz/replay_%)
@@ -21,9 +22,11 @@ $(B)/sandpit.a: $(FS_OBJ) $(LIB_OBJ) $(B)/obj/kernels/jupyter/jupyter_message.o
 HELPER_LIBS := -static
 build/tests/nfs4_compound build/tests/nfs3_calls build/tests/nfs_client: HELPER_LIBS := -lnfs
 build/tests/faulty_fs: HELPER_LIBS = $(shell $(PKG_CONFIG) --cflags --libs fuse3)
+build/tests/nfs3_calls: tests/lib/nfs3_wire.c tests/lib/nfs3_wire.h
+build/tests/p9_client: tests/lib/p9_wire.c tests/lib/p9_wire.h
 build/tests/%: tests/lib/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) -O1 -o $@ $< $(HELPER_LIBS)
+	$(CC) $(BASE_CFLAGS) -O1 -o $@ $(filter %.c,$^) $(HELPER_LIBS)
 
 build/tests/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
