@@ -8,6 +8,9 @@
 #include "common/scope.h"
 #include "fs/mount.h"
 
+/* Of what is not whole nothing runs. */
+#define NO_MEMORY "there is no memory for the request; it was not run"
+
 void control_call_end(struct control_call *call, int error)
 {
 	call->going = false;
@@ -165,7 +168,8 @@ static int append(struct control_handle *c, const void *data, size_t len, uint64
 		len -= over;
 	}
 	c->written = true;
-	return buf_add(&c->pending, data, len);
+	buf_add(&c->pending, data, len);
+	return c->pending.error ? refuse(c, c->pending.error, NO_MEMORY) : 0;
 }
 
 int control_write(struct control_handle *c, const void *data, size_t len, uint64_t off)

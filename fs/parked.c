@@ -60,10 +60,8 @@ struct parked *parked_new(struct mount *m, fuse_req_t req, void *handle, struct 
 {
 	struct parked *p = calloc(1, sizeof(*p));
 
-	if (!p) {
-		fuse_reply_err(req, ENOMEM);
+	if (!p)
 		return NULL;
-	}
 	p->m = m;
 	p->req = req;
 	p->pid = fuse_req_ctx(req)->pid;

@@ -35,7 +35,7 @@ struct parked {
 	void (*drop)(void *handle);
 };
 
-/* Parks a request until a waker of the list comes by. NULL: no memory (answered with ENOMEM). */
+/* Parks a request until a waker of the list comes by. NULL: no memory; it is not answered. */
 struct parked *parked_new(struct mount *m, fuse_req_t req, void *handle, struct list *waiters,
 	void (*retry)(struct parked *p, bool at_deadline));
 

@@ -165,6 +165,7 @@ int scratch_truncate(struct scratch *s, uint64_t size)
 		return -EFBIG;
 	if (size > s->data.len) {
 		r = buf_reserve(&s->data, size - s->data.len);
+		s->data.error = 0; /* of this write only */
 		if (r < 0)
 			return r;
 		memset(s->data.data + s->data.len, 0, size - s->data.len);

@@ -216,6 +216,8 @@ static void wait_for_content(struct mount *m, fuse_req_t req, struct fuse_file_i
 		p->drop = drop_opening;
 	else
 		drop_opening(opening);
+	if (!p)
+		fuse_reply_err(req, ENOMEM);
 }
 
 void synth_open(struct mount *m, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -291,6 +293,17 @@ static void retry_read(struct parked *p, bool at_deadline)
 	parked_reply_data(p, block, (size_t)n);
 }
 
+/* NULL: answered, there is no memory. */
+static struct parked *park(struct synth_handle *h, fuse_req_t req, struct list *waiters,
+	void (*retry)(struct parked *p, bool at_deadline))
+{
+	struct parked *p = parked_new(h->m, req, h, waiters, retry);
+
+	if (!p)
+		fuse_reply_err(req, ENOMEM);
+	return p;
+}
+
 static void read_stream(
 	struct synth_handle *h, fuse_req_t req, size_t size, uint64_t off, bool nonblock)
 {
@@ -301,7 +314,7 @@ static void read_stream(
 		size = READ_MAX;
 	n = h->file->pread(h->m, &h->node, block, size, off);
 	if (n == -EAGAIN && !nonblock) {
-		p = parked_new(h->m, req, h, h->file->waiters(h->m, &h->node), retry_read);
+		p = park(h, req, h->file->waiters(h->m, &h->node), retry_read);
 		if (p) {
 			p->size = size;
 			p->off = off;
@@ -350,7 +363,7 @@ static void read_control(
 	if (r == -ENODATA) {
 		read_shown(h, req, size, off);
 	} else if (r == CONTROL_WAIT) {
-		p = parked_new(h->m, req, h, &h->control.call.ended, retry_answer);
+		p = park(h, req, &h->control.call.ended, retry_answer);
 		if (!p)
 			return;
 		p->size = size;
@@ -404,7 +417,7 @@ static void flush_ended(struct parked *p, bool at_deadline)
 static void wait_for_end(struct synth_handle *h, fuse_req_t req,
 	void (*retry)(struct parked *p, bool at_deadline), size_t size)
 {
-	struct parked *p = parked_new(h->m, req, h, &h->control.call.ended, retry);
+	struct parked *p = park(h, req, &h->control.call.ended, retry);
 
 	if (!p)
 		return;
@@ -452,6 +465,7 @@ static void write_stream(
 	ssize_t n = h->file->write(h->m, &h->node, data, len);
 	size_t taken = n > 0 ? (size_t)n : 0;
 	struct parked *p;
+	char *rest auto_free = NULL;
 
 	if (taken == len || (nonblock && taken)) {
 		fuse_reply_write(req, taken);
@@ -461,15 +475,18 @@ static void write_stream(
 		fuse_reply_err(req, (int)-n);
 		return;
 	}
-	p = parked_new(h->m, req, h, h->file->waiters(h->m, &h->node), retry_write);
-	if (!p)
-		return;
-	p->data = malloc(len);
-	if (!p->data) {
-		parked_reply(p, -ENOMEM);
+	rest = malloc(len);
+	p = rest ? parked_new(h->m, req, h, h->file->waiters(h->m, &h->node), retry_write) : NULL;
+	if (!p && taken) {
+		fuse_reply_write(req, taken);
 		return;
 	}
-	memcpy(p->data, data, len);
+	if (!p) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	memcpy(rest, data, len);
+	p->data = take_ptr(rest);
 	p->data_len = len;
 	p->data_at = taken;
 	if (taken)

@@ -433,8 +433,7 @@ static void rename_over(struct mount *m, fuse_req_t req, struct scratch *s, stru
 		    : NULL;
 	if (!p) {
 		free_renamed(renamed);
-		if (r != CONTROL_WAIT)
-			fuse_reply_err(req, -r);
+		fuse_reply_err(req, r == CONTROL_WAIT ? ENOMEM : -r);
 		return;
 	}
 	p->interrupted = rename_interrupted;
