@@ -55,6 +55,8 @@ int json_in_parse(const char *text, size_t len, struct json_object **ret, struct
 	if (error == json_tokener_continue)
 		return -EAGAIN;
 	end = json_tokener_get_parse_end(tokener);
+	if (error == json_tokener_success && end == 0)
+		return -ENOMEM; /* it does not tell */
 	if (error != json_tokener_success)
 		return fail_set(f, -EINVAL, "not JSON: %s, at byte %zu", wrong(error), end);
 	while (end < len && text[end] && strchr(" \t\r\n", text[end]))

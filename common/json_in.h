@@ -11,7 +11,7 @@ struct json_object;
 
 /* Parses one value of at most len bytes, white space around it allowed. *ret is to be given to
  * json_in_free(). -EINVAL with the place and the reason; -EAGAIN (no words) when the text is a
- * correct beginning that is not complete yet. */
+ * correct beginning that is not complete yet; -ENOMEM. */
 int json_in_parse(const char *text, size_t len, struct json_object **ret, struct fail *f);
 /* A request, which must be one whole object. -EINVAL with the reason, also when it is not whole. */
 int json_in_object(const char *text, size_t len, struct json_object **ret, struct fail *f);

@@ -29,11 +29,13 @@ static int errno_of(const struct kernel_field *name)
 	return EIO;
 }
 
-static bool is_json(const void *text, size_t len)
+/* 0, -EIO, -ENOMEM. */
+static int check_json(const void *text, size_t len)
 {
 	struct json_object *value auto_call(json_in_free) = NULL;
+	int r = json_in_parse(text, len, &value, NULL);
 
-	return json_in_parse(text, len, &value, NULL) == 0;
+	return r == 0 || r == -ENOMEM ? r : -EIO;
 }
 
 static void on_data(struct browser *b, const struct kernel_frame *frame)
@@ -52,37 +54,45 @@ static void on_data(struct browser *b, const struct kernel_frame *frame)
 static int take_result(struct browser_request *request, const struct kernel_frame *frame)
 {
 	struct kernel_field result;
+	int r;
 
 	if (!kernel_wire_find(frame, "result", &result))
 		return request->read ? 0 : -EIO;
-	if (!is_json(result.value, result.len))
-		return -EIO;
+	r = check_json(result.value, result.len);
+	if (r < 0)
+		return r;
 	buf_add(&request->result, result.value, result.len);
 	return buf_add_char(&request->result, '\n');
 }
 
+static const char *lost_answer(int err)
+{
+	if (err == -EFBIG)
+		return "the answer is over 128 MiB";
+	if (err == -ENOMEM)
+		return "there is no memory for the answer";
+	return "the driver's answer makes no sense";
+}
+
 static void on_answer(struct browser *b, const struct kernel_frame *frame)
 {
-	static const char large[] = "the answer is over 128 MiB";
-	static const char senseless[] = "the driver's answer makes no sense";
 	struct browser_request *request = browser_request_find(b, frame->execution);
-	struct kernel_field error, words = {0};
-	int err = 0;
+	struct kernel_field error, words = {.value = ""};
+	int err;
 
 	if (!request || !request->sent)
 		return;
-	int taken = take_result(request, frame);
+	err = take_result(request, frame);
+	if (request->answer.error)
+		err = request->answer.error;
 	if (kernel_wire_find(frame, "errno", &error)) {
 		err = -errno_of(&error);
 		kernel_wire_find(frame, "message", &words);
-	} else if (request->answer.error) {
-		err = request->answer.error;
-		words = (struct kernel_field){.value = large, .len = sizeof(large) - 1};
-	} else if (taken < 0) {
-		err = taken;
-		words = (struct kernel_field){.value = senseless, .len = sizeof(senseless) - 1};
+	} else if (err < 0) {
+		words.value = lost_answer(err);
+		words.len = strlen(words.value);
 	}
-	browser_request_end(request, err, words.value ? words.value : "", words.len);
+	browser_request_end(request, err, words.value, words.len);
 }
 
 static int take_about(const char *key, const struct json_object *value, void *arg)
