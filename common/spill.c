@@ -91,8 +91,8 @@ int spill_add(struct spill *s, const void *data, size_t len)
 {
 	int r;
 
-	if (!s->file && spill_may_hold(s->dir, s->memory.len, len))
-		return hold(s, data, len);
+	if (!s->file && spill_may_hold(s->dir, s->memory.len, len) && hold(s, data, len) == 0)
+		return 0;
 	r = s->file ? open_file(s, 0) : spill_over(s);
 	if (r == 0)
 		r = write_at(s->fd, data, len, s->size);

@@ -177,7 +177,7 @@ static bool has_error(struct mount *m, const struct synth_node *n)
 {
 	struct cell *cell = cell_of(m, n);
 
-	return cell && cell->error_name && cell_is_over(cell);
+	return cell && cell->failed && cell_is_over(cell);
 }
 
 static int show_error(struct mount *m, const struct synth_node *n, struct buf *ret)

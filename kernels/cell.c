@@ -173,8 +173,9 @@ static char *copy(const char *text, size_t len)
 void cell_error(
 	struct cell *cell, const char *name, size_t name_len, const char *value, size_t value_len)
 {
-	if (cell->error_name)
+	if (cell->failed)
 		return;
+	cell->failed = true;
 	cell->error_name = copy(name, name_len);
 	cell->error_value = copy(value, value_len);
 }
@@ -200,7 +201,7 @@ void cell_end(struct cell *cell, enum cell_status status)
 	cell->ended_usec = clock_wall_usec();
 	cell->duration_usec =
 		cell->started_mono_usec ? clock_monotonic_usec() - cell->started_mono_usec : 0;
-	if (cell->error_name)
+	if (cell->failed)
 		cell_event_error(cell);
 	cell_event_end(cell);
 	let_go(cell);

@@ -83,14 +83,15 @@ struct cell {
 	unsigned char carry[2][4]; /* the beginning of a character that is not complete yet */
 	uint8_t carry_len[2];
 	struct spill events;
-	bool events_full;
+	bool events_full; /* some are left out, which the last one says */
 
 	struct list results; /* of struct cell_result.link */
 	unsigned results_len;
 	uint64_t results_bytes;
 	bool results_dropped;
 
-	char *error_name, *error_value; /* owned; NULL: no error */
+	bool failed;
+	char *error_name, *error_value; /* owned; NULL also where there was no memory */
 	char **traceback; /* owned */
 	size_t traceback_len;
 

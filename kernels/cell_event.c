@@ -17,7 +17,9 @@ static void append(struct cell *cell, const struct buf *line, bool always)
 {
 	if (line->error || (!always && cell->events.size + line->len > cell->cells->output_bytes))
 		cell->events_full = true;
-	else if (spill_add(&cell->events, line->data, line->len) == 0)
+	else if (spill_add(&cell->events, line->data, line->len) < 0)
+		cell->events_full = true;
+	else
 		waiters_wake(&cell->grown);
 }
 
@@ -77,8 +79,10 @@ void cell_event_output(struct cell *cell, enum run_stream stream, const void *da
 		return;
 	buf_add(&text, cell->carry[stream], cell->carry_len[stream]);
 	buf_add(&text, data, len);
-	if (text.error)
+	if (text.error) {
+		cell->events_full = true;
 		return;
+	}
 	rest = incomplete((unsigned char *)text.data, text.len);
 	cell->carry_len[stream] = (uint8_t)rest;
 	memcpy(cell->carry[stream], text.data + text.len - rest, rest);
@@ -136,8 +140,10 @@ void cell_event_error(struct cell *cell)
 	struct buf line auto_buf = {0}, error auto_buf = {0};
 	struct json_out j;
 
-	if (cell_error_json(cell, &error) < 0)
+	if (cell_error_json(cell, &error) < 0) {
+		cell->events_full = true;
 		return;
+	}
 	begin(&j, &line, "error");
 	json_out_raw(&j, "error", error.data, error.len - 1);
 	finish(cell, &j, true);
@@ -153,6 +159,19 @@ static void flush_carry(struct cell *cell)
 		}
 }
 
+/* Without memory: whoever reads has to be told that nothing more comes. */
+static void append_plain_end(struct cell *cell)
+{
+	char line[160], iso[CLOCK_ISO_LEN];
+
+	clock_iso(clock_wall_usec(), iso);
+	snprintf(line, sizeof(line),
+		"{\"type\":\"end\",\"time\":\"%s\",\"status\":\"%s\",\"truncated\":true}\n", iso,
+		cell_status_name(cell));
+	if (spill_add(&cell->events, line, strlen(line)) == 0)
+		waiters_wake(&cell->grown);
+}
+
 void cell_event_end(struct cell *cell)
 {
 	struct buf line auto_buf = {0};
@@ -163,7 +182,11 @@ void cell_event_end(struct cell *cell)
 	json_out_string(&j, "status", cell_status_name(cell));
 	json_out_uint(&j, "executionCount", cell->count);
 	json_out_uint(&j, "durationMs", cell->duration_usec / USEC_PER_MSEC);
+	if (cell->events_full)
+		json_out_bool(&j, "truncated", true);
 	finish(cell, &j, true);
+	if (line.error)
+		append_plain_end(cell);
 }
 
 ssize_t cell_events_read(struct cell *cell, void *data, size_t len, uint64_t off)

@@ -192,12 +192,21 @@ static int add_results(struct json_out *j, struct cell *cell)
 	return r;
 }
 
+static const char *error_name(const struct cell *cell)
+{
+	return cell->error_name ? cell->error_name : "Error";
+}
+
+static const char *error_value(const struct cell *cell)
+{
+	return cell->error_value ? cell->error_value : "";
+}
+
 static void add_error(struct json_out *j, const struct cell *cell, const char *key)
 {
 	json_out_object(j, key);
-	json_out_bytes(j, "name", cell->error_name, strlen(cell->error_name));
-	json_out_bytes(j, "value", cell->error_value ? cell->error_value : "",
-		cell->error_value ? strlen(cell->error_value) : 0);
+	json_out_bytes(j, "name", error_name(cell), strlen(error_name(cell)));
+	json_out_bytes(j, "value", error_value(cell), strlen(error_value(cell)));
 	json_out_array(j, "traceback");
 	for (size_t i = 0; i < cell->traceback_len; i++)
 		json_out_bytes(j, NULL, cell->traceback[i], strlen(cell->traceback[i]));
@@ -215,7 +224,7 @@ static bool truncated(const struct cell *cell)
 
 static void add_outcome(struct json_out *j, const struct cell *cell)
 {
-	if (cell->error_name)
+	if (cell->failed)
 		add_error(j, cell, "error");
 	else
 		json_out_null(j, "error");
@@ -258,7 +267,7 @@ int cell_error_json(struct cell *cell, struct buf *ret)
 {
 	struct json_out j;
 
-	if (!cell->error_name)
+	if (!cell->failed)
 		return -ENOENT;
 	json_out_begin(&j, ret);
 	add_error(&j, cell, NULL);
@@ -268,7 +277,7 @@ int cell_error_json(struct cell *cell, struct buf *ret)
 
 int cell_error_text(struct cell *cell, struct buf *ret)
 {
-	if (!cell->error_name)
+	if (!cell->failed)
 		return -ENOENT;
 	for (size_t i = 0; i < cell->traceback_len; i++) {
 		buf_add_str(ret, cell->traceback[i]);
@@ -276,7 +285,6 @@ int cell_error_text(struct cell *cell, struct buf *ret)
 			buf_add_char(ret, '\n');
 	}
 	if (cell->traceback_len == 0)
-		buf_printf(ret, "%s: %s\n", cell->error_name,
-			cell->error_value ? cell->error_value : "");
+		buf_printf(ret, "%s: %s\n", error_name(cell), error_value(cell));
 	return ret->error;
 }

@@ -165,6 +165,8 @@ static int fill(struct cell_result *result, struct kernel_frame frame)
 			break;
 	}
 	result->cell->json_size = -1;
+	if (r == -ENOMEM)
+		result->cell->results_dropped = true;
 	return r;
 }
 
@@ -180,8 +182,10 @@ int cell_add_result(struct cell *cell, const struct kernel_frame *frame)
 		return 0;
 	}
 	result = calloc(1, sizeof(*result));
-	if (!result)
+	if (!result) {
+		cell->results_dropped = true;
 		return -ENOMEM;
+	}
 	result->cell = cell;
 	result->number = cell->cells->next_result++;
 	result->index = cell->results_len++;

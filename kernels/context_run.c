@@ -125,7 +125,7 @@ static void end_current(struct context *context)
 	else if (cell->interrupted)
 		end_cell(context, cell, CELL_INTERRUPTED);
 	else
-		end_cell(context, cell, cell->error_name ? CELL_ERROR : CELL_OK);
+		end_cell(context, cell, cell->failed ? CELL_ERROR : CELL_OK);
 }
 
 /* Frames */
@@ -136,7 +136,7 @@ static void take_error(struct cell *cell, struct kernel_frame frame)
 
 	kernel_wire_find(&frame, "name", &name);
 	kernel_wire_find(&frame, "value", &value);
-	if (cell->error_name)
+	if (cell->failed)
 		return;
 	cell_error(cell, name.value, name.len, value.value, value.len);
 	while (kernel_wire_field(&frame, &field) > 0)
