@@ -56,6 +56,7 @@ struct mount {
 	struct event_log *log;
 	struct agent *agent;
 	struct fuse_session *session;
+	bool greeted; /* the kernel and libfuse have agreed on what each can do */
 	struct idle_poll idle_poll;
 	struct spin spin;
 

@@ -17,6 +17,7 @@
 #include "fs/parked.h"
 #include "fs/session_ops.h"
 
+#define NO_MEMORY_USEC 1000 /* before a request that there is no memory for is tried again */
 #define REQUESTS_IN_A_ROW 32 /* before other events get their turn */
 
 struct source {
@@ -42,11 +43,13 @@ static struct fuse_buf *thread_buffer(void)
 {
 	struct fuse_buf *buffer = pthread_getspecific(buffer_key);
 
-	if (!buffer) {
-		buffer = calloc(1, sizeof(*buffer));
-		pthread_setspecific(buffer_key, buffer);
-	}
-	return buffer;
+	if (buffer)
+		return buffer;
+	buffer = calloc(1, sizeof(*buffer));
+	if (buffer && pthread_setspecific(buffer_key, buffer) == 0)
+		return buffer;
+	free(buffer);
+	return NULL;
 }
 
 static void on_requests(struct loop_source *loop_source, uint32_t events)
@@ -56,13 +59,17 @@ static void on_requests(struct loop_source *loop_source, uint32_t events)
 
 	(void)events;
 	m->own_events++;
-	for (int handled = 0; buffer && handled < REQUESTS_IN_A_ROW;) {
-		int n = fuse_session_receive_buf(m->session, buffer);
+	for (int handled = 0; handled < REQUESTS_IN_A_ROW;) {
+		int n = buffer ? fuse_session_receive_buf(m->session, buffer) : -ENOMEM;
 
 		if (n == -EINTR || (n == -EAGAIN && handled && spin_pause(&m->spin)))
 			continue;
 		if (n == -EAGAIN)
 			return;
+		if (n == -ENOMEM) {
+			usleep(NO_MEMORY_USEC);
+			return;
+		}
 		handled++;
 		spin_found(&m->spin);
 		if (n <= 0) {
@@ -172,15 +179,32 @@ static int watch_own(struct mount *m)
 	return r;
 }
 
+/* The kernel's first request; if that is answered with an error, the mount serves nothing. */
+static int greet(struct mount *m)
+{
+	struct fuse_buf *buffer = thread_buffer();
+	int n;
+
+	do
+		n = buffer ? fuse_session_receive_buf(m->session, buffer) : -ENOMEM;
+	while (n == -EINTR);
+	if (n <= 0)
+		return n < 0 ? n : -ENODEV;
+	fuse_session_process_buf(m->session, buffer);
+	return m->greeted ? 0 : -ENOMEM;
+}
+
 int session_watch(struct mount *m, struct fail *f)
 {
 	int fd = fuse_session_fd(m->session);
-	int r = fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+	int r = -pthread_key_create(&buffer_key, free_buffer);
 
 	source = (struct source){.loop = {.fd = fd, .ready = on_requests}, .m = m};
-	if (r == 0)
-		r = -pthread_key_create(&buffer_key, free_buffer);
 	buffer_key_made = r == 0;
+	if (r == 0)
+		r = greet(m);
+	if (r == 0)
+		r = fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 	if (r == 0)
 		r = loop_watch(m->loop, &source.loop, EPOLLIN);
 	if (r == 0) {
@@ -188,7 +212,7 @@ int session_watch(struct mount *m, struct fail *f)
 		sandbox_watch_quiet(m->sandbox, on_quiet, m);
 		r = watch_own(m);
 	}
-	return r < 0 ? fail_errno(f, r, "watching the FUSE device") : 0;
+	return r < 0 ? fail_errno(f, r, "answering the FUSE device") : 0;
 }
 
 void session_close(struct mount *m)

@@ -77,6 +77,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	files_backing_offer(
 		((struct mount *)userdata)->files, conn->capable & LIBFUSE_CAP_PASSTHROUGH);
 	libfuse_on_init(conn);
+	((struct mount *)userdata)->greeted = true;
 }
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
