@@ -17,10 +17,11 @@ $(B)/sandpit.a: $(FS_OBJ) $(LIB_OBJ) $(B)/obj/kernels/jupyter/jupyter_message.o
 	@rm -f $@
 	ar rcsT $@ $^
 
-# Helpers are static: some of them run inside a sandbox, whatever its tree. Not so the NFS clients and
-# the file system.
+# Helpers are static: some of them run inside a sandbox, whatever its tree. Not so the NFS clients, the
+# file system, and what is preloaded.
 HELPER_LIBS := -static
 build/tests/nfs4_compound build/tests/nfs3_calls build/tests/nfs_client: HELPER_LIBS := -lnfs
+build/tests/failing_alloc: HELPER_LIBS := -shared -fPIC -fno-builtin
 build/tests/faulty_fs: HELPER_LIBS = $(shell $(PKG_CONFIG) --cflags --libs fuse3)
 build/tests/nfs3_calls: tests/lib/nfs3_wire.c tests/lib/nfs3_wire.h
 build/tests/p9_client: tests/lib/p9_wire.c tests/lib/p9_wire.h
