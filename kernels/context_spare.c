@@ -98,7 +98,8 @@ static struct spare *find(struct contexts *all, const struct kernel_language *la
 	{
 		struct spare *spare = list_entry(item, struct spare, link);
 
-		if (spare->kernel->language == language && (!best || rank(spare) > rank(best)))
+		if (spare->kernel->language == language && !kernel_has_left(spare->kernel) &&
+			(!best || rank(spare) > rank(best)))
 			best = spare;
 	}
 	return best;

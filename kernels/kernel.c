@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -369,6 +370,13 @@ void kernel_release(struct kernel *kernel)
 	close_all(kernel);
 	if (kernel->in_sandbox)
 		sandbox_kill(kernel->host->sandbox, kernel->id, SIGKILL, SANDBOX_TREE);
+}
+
+bool kernel_has_left(const struct kernel *kernel)
+{
+	struct pollfd fd = {.fd = kernel->source.fd, .events = POLLRDHUP};
+
+	return fd.fd < 0 || (poll(&fd, 1, 0) > 0 && (fd.revents & (POLLRDHUP | POLLHUP)));
 }
 
 void kernel_set_owner(struct kernel *kernel, const struct kernel_ops *ops, void *owner)

@@ -95,6 +95,10 @@ int kernel_start(struct kernel_host *host, const struct kernel_language *languag
 /* Hands it to another owner. */
 void kernel_set_owner(struct kernel *kernel, const struct kernel_ops *ops, void *owner);
 
+/* Whether its process has closed the socket of frames, as by its death, of which the loop may not have
+ * told yet. */
+bool kernel_has_left(const struct kernel *kernel);
+
 /* Kills its tree and forgets it; the pointer is not to be used any more. NULL is allowed. */
 void kernel_release(struct kernel *kernel);
 
