@@ -14,6 +14,7 @@
 #include "common/unsafe.h"
 
 #define LINKS_MAX 40 /* as the kernel */
+#define STEPS_MAX 4096 /* components of all links together; a text has at most 2,048 */
 
 /* A place in the tree: so many times ".." from the link's directory, then down by names. */
 struct walk {
@@ -23,8 +24,9 @@ struct walk {
 	struct buf names; /* each with a slash behind it */
 	struct buf rest; /* still to be followed */
 	size_t rest_pos;
+	size_t dots_end; /* of the last ".." in rest; 0: there is none */
 	int fd; /* owned: the place, O_PATH */
-	unsigned links;
+	unsigned links, steps;
 };
 
 static void walk_clear(struct walk *w)
@@ -51,14 +53,16 @@ static bool is_dot_dot(const char *name, size_t len)
 	return len == 2 && name[0] == '.' && name[1] == '.';
 }
 
-static bool has_dot_dot(const char *text)
+/* Behind the last ".." of text; 0 without one. */
+static size_t last_dots_end(const char *text)
 {
-	size_t len;
+	const char *at = text;
+	size_t end = 0, len;
 
-	for (; (len = component(&text)) > 0; text += len)
-		if (is_dot_dot(text, len))
-			return true;
-	return false;
+	for (; (len = component(&at)) > 0; at += len)
+		if (is_dot_dot(at, len))
+			end = (size_t)(at + len - text);
+	return end;
 }
 
 /* Relative, and no ".." but at its beginning, not more than depth of them. */
@@ -73,7 +77,7 @@ static bool is_safe(const char *target, unsigned depth)
 		if (is_dot(target, len))
 			continue;
 		if (!is_dot_dot(target, len))
-			return !has_dot_dot(target);
+			return !last_dots_end(target);
 		if (++ups > depth)
 			return false;
 	}
@@ -167,6 +171,7 @@ static int expand(struct walk *w, int fd)
 	w->rest = rest;
 	rest = (struct buf){0};
 	w->rest_pos = 0;
+	w->dots_end = last_dots_end(buf_text(&w->rest));
 	return text[0] == '/' ? go_to_root(w) : 0;
 }
 
@@ -190,17 +195,20 @@ static int follow(struct walk *w, const char *name)
 	return r < 0 ? r : 1;
 }
 
-/* Follows the rest for as long as there is a ".." in it. */
+/* Follows the rest for as long as there is a ".." in it. Links of links can make the way as long as
+ * forty times the longest path, and whoever asks, and a processor, would wait for all of it. */
 static int follow_dots(struct walk *w)
 {
 	int r = 1;
 
-	while (r > 0 && has_dot_dot(w->rest.data + w->rest_pos)) {
+	while (r > 0 && w->rest_pos < w->dots_end) {
 		const char *at = w->rest.data + w->rest_pos;
 		size_t len = component(&at);
 		char name[NAME_MAX + 1];
 		size_t start = (size_t)(at - w->rest.data);
 
+		if (++w->steps > STEPS_MAX)
+			return -ELOOP;
 		if (len > NAME_MAX)
 			return -ENAMETOOLONG;
 		memcpy(name, at, len);
@@ -256,7 +264,8 @@ int link_target_answer(int tree_fd, int dir_fd, unsigned depth, const char *targ
 		return -ENOMEM;
 	if (absolute)
 		w.ups = depth;
-	if (has_dot_dot(target)) {
+	w.dots_end = last_dots_end(target);
+	if (w.dots_end) {
 		w.fd = open_place(absolute ? tree_fd : dir_fd, ".");
 		if (w.fd < 0)
 			return w.fd;

@@ -51,6 +51,19 @@ leads_nowhere() {
 	unharmed
 }
 
+@test "7 a way of links that is longer than any path can be" {
+	request 'cd /work; dots=$(i=0; while [ $i -lt 2040 ]; do printf ./; i=$((i+1)); done); mkdir l39; i=0
+		while [ $i -lt 39 ]; do ln -s "${dots}l$((i+1))/.." l$i; i=$((i+1)); done'
+	# Every reader of the directory asks for what each of them reads as.
+	timeout 10 ls -l "$D/files/work" >/dev/null 2>&1 || (($? != 124)) || fail "it takes too long to read them"
+	for i in 0 20 30; do
+		eq "$(fsop open "$D/files/work/l$i" r)" "open ELOOP" "l$i"
+	done
+	match "$(realpath "$D/files/work/l38")" "^$(realpath "$D")/files/work\$"
+	umount_sandbox
+	refute mounted
+}
+
 @test "8 a directory that is moved while names below it are looked up" {
 	request 'mkdir -p /work/a /work/b/b /work/a/d; echo right >/work/a/d/reg; ln -s /victim /work/a/d/link; echo inside >/victim'
 	start_run '/work/attack inside roam /work/a/d /work/b/b/d /d'
