@@ -26,7 +26,8 @@ static const char *const masked_files[] = {"cmdline", "config.gz", "interrupts",
 /* Covered by an empty directory. */
 static const char *const masked_dirs[] = {"acpi", "asound", "scsi"};
 
-static const char *const read_only_dirs[] = {"bus", "fs", "irq", "sys"};
+/* Who may write to pressure has the kernel watch the whole machine for it, without any limit. */
+static const char *const read_only_dirs[] = {"bus", "fs", "irq", "pressure", "sys"};
 
 static int attach(int mount_fd, int dir_fd, const char *name)
 {
