@@ -10,7 +10,9 @@
 #include <seccomp.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -213,6 +215,13 @@ static const struct refused refused[] = {
 	/* Typing into a terminal that is shared with somebody else. */
 	{"ioctl", EPERM, 1, LOW, TIOCSTI, false},
 	{"ioctl", EPERM, 1, LOW, TIOCLINUX, false},
+	/* Other disciplines than a terminal's own are drivers of devices; the kernel loads them. */
+	{"ioctl", EPERM, 1, LOW, TIOCSETD, false},
+	/* Huge pages are set aside by the machine's owner for whom they know, and have no owner. */
+	{"mmap", ENOMEM, 3, MAP_HUGETLB, MAP_HUGETLB, false},
+	{"mmap2", ENOMEM, 3, MAP_HUGETLB, MAP_HUGETLB, false},
+	{"memfd_create", EINVAL, 1, MFD_HUGETLB, MFD_HUGETLB, false},
+	{"shmget", EPERM, 2, SHM_HUGETLB, SHM_HUGETLB, false},
 	/* A lease makes whoever opens the file wait: init at exec, the daemon at open. */
 	{"fcntl", EINVAL, 1, LOW, F_SETLEASE, false},
 	{"fcntl", EINVAL, 1, LOW, 1024 + 16, false}, /* F_SETDELEG */
