@@ -60,6 +60,15 @@ static uint64_t stricter(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* What the mounting user may, as one who makes music may, is not for what runs here: one process of a
+ * real-time class holds up the whole machine. */
+static int drop_priorities(struct exec_plan *plan)
+{
+	if (set_limit(RLIMIT_RTPRIO, 0) < 0 || set_limit(RLIMIT_NICE, 0) < 0)
+		return failed(plan, "setting limits", NULL);
+	return 0;
+}
+
 static int set_limits(struct exec_plan *plan)
 {
 	const struct sandbox_limits *all = &plan->init->setup.limits;
@@ -80,7 +89,7 @@ static int set_limits(struct exec_plan *plan)
 		if (limits[i].value && set_limit(limits[i].resource, limits[i].value) < 0)
 			return failed(plan, "setting limits", NULL);
 	}
-	return 0;
+	return drop_priorities(plan);
 }
 
 /* The files were opened by the daemon, whose right it is to use them. */
