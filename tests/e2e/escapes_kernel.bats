@@ -80,6 +80,10 @@ setup() { setup_escape; }
 	for file in kernel/core_pattern vm/drop_caches kernel/modprobe fs/binfmt_misc/register kernel/hostname user/max_user_namespaces net/ipv4/ip_forward kernel/yama/ptrace_scope; do
 		refute inside "echo '|/tmp/x' 2>/dev/null >/proc/sys/$file"
 	done
+	# Each that watches for pressure costs the whole machine, and holds up the end of who made it.
+	for file in cpu io memory; do
+		refute inside "echo 'some 500000 2000000' 2>/dev/null >/proc/pressure/$file"
+	done
 	refute inside 'echo b 2>/dev/null >/proc/sysrq-trigger; head -c 1 /proc/sysrq-trigger | grep .'
 	refute inside 'echo -1000 2>/dev/null >/proc/self/oom_score_adj'
 	for file in kcore kmsg keys timer_list kallsyms config.gz sched_debug sysrq-trigger cmdline vmallocinfo scsi/scsi; do
@@ -87,6 +91,22 @@ setup() { setup_escape; }
 	done
 	eq "$(inside 'ls -A /sys | wc -l')" 0
 	refute inside 'grep -E " (cgroup2?|sysfs|debugfs|tracefs|securityfs|bpf) " /proc/self/mounts'
+	unharmed
+}
+
+@test "82 what the mounting user may have of the processors is not for commands" {
+	umount_sandbox
+	(ulimit -r 1 && ulimit -e 25) 2>/dev/null || skip "real-time priorities cannot be allowed here"
+	ulimit -r 1
+	ulimit -e 25
+	mount_sandbox
+	put_tools
+	match "$(inside 'grep "Max realtime priority" /proc/self/limits')" ' 0 +0 *$'
+	match "$(inside 'grep "Max nice priority" /proc/self/limits')" ' 0 +0 *$'
+	expect "$(inside '/work/escape inside fifo_class; /work/escape inside nice')" <<-'END'
+		fifo_class EPERM
+		nice EPERM|EACCES
+	END
 	unharmed
 }
 

@@ -106,6 +106,7 @@ setup() { setup_escape; }
 		tiocsti EPERM
 		tiocsti_high EPERM
 		tioclinux EPERM
+		discipline EPERM
 		dumpable_core EPERM
 	END
 	refute inside 'echo x >/dev/tty' 2>/dev/null

@@ -42,6 +42,8 @@ calls() { # `NAME REGEX` lines
 	calls <<-'END'
 		io_uring ok
 		vsock ok
+		huge_file ok
+		discipline ok
 		perf ok|EACCES
 		userfaultfd ok
 		kcmp ok
@@ -54,6 +56,8 @@ calls() { # `NAME REGEX` lines
 	calls <<-'END'
 		io_uring ENOSYS
 		vsock EAFNOSUPPORT|EPERM
+		huge_file EINVAL
+		discipline EPERM
 		perf EPERM
 		userfaultfd EPERM
 		kcmp EPERM
@@ -400,6 +404,10 @@ assert all(libc.sigqueue(os.getpid(), 34, 0) == 0 for i in range(1000))" 2>/dev/
 	without masks
 	inside 'echo 12345 >/proc/sys/kernel/msgmax; cat /proc/sys/kernel/msgmax' >msgmax
 	eq "$(cat msgmax)" 12345
+	# Where the kernel lets everybody watch (Linux 6.5).
+	if [[ $(stat -c %a /proc/pressure/cpu 2>/dev/null) == 666 ]]; then
+		inside "echo 'some 500000 2000000' >/proc/pressure/cpu"
+	fi
 	with_all
 	refute inside 'echo 12345 2>/dev/null >/proc/sys/kernel/msgmax'
 }

@@ -8,12 +8,15 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/swap.h>
@@ -156,6 +159,24 @@ static long escape_aio(void)
 	return syscall(SYS_io_setup, 1, &context);
 }
 
+static long escape_huge_file(void)
+{
+	return syscall(SYS_memfd_create, "huge", MFD_HUGETLB);
+}
+
+static long escape_huge_memory(void)
+{
+	void *at = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+
+	return at == MAP_FAILED ? -1 : 0;
+}
+
+static long escape_huge_segment(void)
+{
+	return shmget(IPC_PRIVATE, 2 << 20, IPC_CREAT | SHM_HUGETLB | 0600);
+}
+
 static long escape_bpf(void)
 {
 	union bpf_attr attr = {
@@ -229,6 +250,13 @@ static long escape_tioclinux(void)
 	char arg = 3;
 
 	return ioctl(0, TIOCLINUX, &arg);
+}
+
+static long escape_discipline(void)
+{
+	int null = 27; /* N_NULL, which every kernel has */
+
+	return ioctl(posix_openpt(O_RDWR | O_NOCTTY), TIOCSETD, &null);
 }
 
 static long escape_ptrace_init(void)
@@ -517,6 +545,9 @@ static const struct escape escapes[] = {
 	ESCAPE(mknod),
 	ESCAPE(io_uring),
 	ESCAPE(aio),
+	ESCAPE(huge_file),
+	ESCAPE(huge_memory),
+	ESCAPE(huge_segment),
 	ESCAPE(bpf),
 	ESCAPE(perf),
 	ESCAPE(userfaultfd),
@@ -530,6 +561,7 @@ static const struct escape escapes[] = {
 	ESCAPE(tiocsti),
 	ESCAPE(tiocsti_high),
 	ESCAPE(tioclinux),
+	ESCAPE(discipline),
 	ESCAPE(ptrace_init),
 	ESCAPE(pidfd_getfd),
 	ESCAPE(vm_readv_init),
