@@ -214,6 +214,15 @@ static int run_helper(const char *name, pid_t pid, uint32_t user, uint32_t base,
 	return 0;
 }
 
+/* Root keeps its id, and the range has the same numbers as outside. */
+static int write_around(pid_t pid, const char *name, uint32_t base, uint32_t len, struct fail *f)
+{
+	char lines[64];
+
+	snprintf(lines, sizeof(lines), "0 0 1\n%u %u %u\n", base, base, len);
+	return write_file(pid, name, lines, f);
+}
+
 int idmap_write(const struct idmap *map, pid_t pid, struct fail *f)
 {
 	int err = 0;
@@ -222,12 +231,31 @@ int idmap_write(const struct idmap *map, pid_t pid, struct fail *f)
 		err = run_helper("newuidmap", pid, map->uid, map->uid_base, f);
 		return err < 0 ? err : run_helper("newgidmap", pid, map->gid, map->gid_base, f);
 	}
-	if (map->single)
-		err = write_file(pid, "setgroups", "deny", f);
-	if (err < 0)
-		return err;
-	err = write_direct(pid, "uid_map", map->single ? map->uid : map->uid_base, map->len, f);
-	if (err < 0)
-		return err;
-	return write_direct(pid, "gid_map", map->single ? map->gid : map->gid_base, map->len, f);
+	if (map->root) {
+		err = write_around(pid, "uid_map", map->uid_base, map->len, f);
+		return err < 0 ? err : write_around(pid, "gid_map", map->gid_base, map->len, f);
+	}
+	err = write_file(pid, "setgroups", "deny", f);
+	if (err == 0)
+		err = write_direct(pid, "uid_map", map->uid, map->len, f);
+	return err < 0 ? err : write_direct(pid, "gid_map", map->gid, map->len, f);
+}
+
+/* A line lies within one of the namespace around. */
+static int write_inside(
+	const struct idmap *map, pid_t pid, const char *name, uint32_t base, struct fail *f)
+{
+	char lines[64];
+
+	if (map->root || map->single)
+		return write_direct(pid, name, map->root ? base : 0, map->len, f);
+	snprintf(lines, sizeof(lines), "0 0 1\n1 1 %u\n", map->len - 1);
+	return write_file(pid, name, lines, f);
+}
+
+int idmap_write_inside(const struct idmap *map, pid_t pid, struct fail *f)
+{
+	int err = write_inside(map, pid, "uid_map", map->uid_base, f);
+
+	return err < 0 ? err : write_inside(map, pid, "gid_map", map->gid_base, f);
 }

@@ -76,7 +76,7 @@ static void restore_limits(const struct rlimit *before)
 
 static int clone_child(struct sandbox *s, struct sandbox_plan *plan, struct fail *f)
 {
-	unsigned long flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | SIGCHLD;
+	unsigned long flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
 
 	if (plan->config->net != SANDBOX_NET_HOST)
 		flags |= CLONE_NEWNET;
@@ -84,16 +84,12 @@ static int clone_child(struct sandbox *s, struct sandbox_plan *plan, struct fail
 	halve_limits(before);
 	if (unsafe_is("limits"))
 		restore_limits(before);
-	pid_t pid = (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
-	if (pid)
-		restore_limits(before);
-	if (pid < 0)
-		return sandbox_explain_namespaces(f, -errno, plan->ids.root);
-	if (pid == 0)
-		sandbox_child_main(plan);
-	s->pid = pid;
+	int err = sandbox_fence_clone(plan, flags, &s->pid, f);
+	restore_limits(before);
+	if (err < 0)
+		return err;
 	close_fd(&plan->link_fds[1]);
-	s->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	s->pid_fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
 	return s->pid_fd < 0 ? fail_errno(f, -errno, "pidfd_open (Linux 5.3)") : 0;
 }
 
@@ -188,10 +184,9 @@ static int wait_until_ready(struct sandbox *s, struct fail *f)
 
 static int bring_up(struct sandbox *s, struct sandbox_plan *plan, struct fail *f)
 {
+	int err;
+
 	s->link_fd = take_fd(&plan->link_fds[0]);
-	int err = idmap_write(&s->map, s->pid, f);
-	if (err < 0)
-		return err;
 	s->user_ns_fd = open_namespace(s->pid, "user");
 	if (s->user_ns_fd < 0)
 		return fail_errno(f, -errno, "opening the sandbox's user namespace");

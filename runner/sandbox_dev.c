@@ -125,8 +125,8 @@ static void set_sysctls(int proc_fd, struct sandbox_plan *plan)
 	auto_close int watches_fd = open_sysctl(proc_fd, "max_inotify_watches");
 	if (unsafe_is("limits"))
 		return;
-	write_sysctl(instances_fd, "64");
-	write_sysctl(watches_fd, "32768");
+	write_sysctl(instances_fd, SANDBOX_INOTIFY_INSTANCES);
+	write_sysctl(watches_fd, SANDBOX_INOTIFY_WATCHES);
 }
 
 int sandbox_dev_mount_proc(int root_fd, struct sandbox_plan *plan, int *ret_proc, struct fail *f)

@@ -124,6 +124,15 @@ void sandbox_skeleton_clear(struct sandbox_skeleton *k);
 /* sandbox.c: why namespaces are refused, and what the machine's owner can do. */
 int sandbox_explain_namespaces(struct fail *f, int err, bool is_root);
 
+/* Of a sandbox, and of each id in it: they count against the mounting user's own limits outside. */
+#define SANDBOX_INOTIFY_INSTANCES "64"
+#define SANDBOX_INOTIFY_WATCHES "32768"
+
+/* Clones the child that builds the sandbox, with these flags, in a user namespace around its own; its
+ * id maps are written. 0 or -errno with words. */
+int sandbox_fence_clone(
+	struct sandbox_plan *plan, unsigned long flags, pid_t *ret_pid, struct fail *f);
+
 /* sandbox_child.c: all that happens in the cloned child; never returns. */
 _Noreturn void sandbox_child_main(struct sandbox_plan *plan);
 

@@ -35,6 +35,13 @@ setup() { setup_escape; }
 	python3 counts.py
 	end_run "$queue"
 	end_run "$watches"
+	# Nor by many ids of the sandbox, each of which has its own count.
+	start_attack watching_ids
+	watches=$ID
+	count=$(awk '/^watching_ids/ { print $2 }' "$D/out/$watches/stdout")
+	((count > 0 && count <= 64)) || fail "$count instances"
+	python3 counts.py
+	end_run "$watches"
 	# Descriptors on their way, of which the daemon must be able to send more.
 	start_attack flight 30000
 	flight=$ID

@@ -170,6 +170,31 @@ static void watches(char **arg)
 	stay();
 }
 
+/* The same as so many users of the sandbox as there may be. */
+static void watching_ids(char **arg)
+{
+	long long count = 0, all = 0;
+	int ends[2];
+
+	(void)arg;
+	for (uid_t id = 0; id < 8 && pipe(ends) == 0; id++) {
+		if (fork() == 0) {
+			if (id && (setgid(id) < 0 || setuid(id) < 0))
+				_exit(write(ends[1], &count, sizeof(count)) < 0);
+			while (inotify_init() >= 0)
+				count++;
+			if (write(ends[1], &count, sizeof(count)) > 0)
+				stay();
+			_exit(1);
+		}
+		if (read(ends[0], &count, sizeof(count)) > 0)
+			all += count;
+		count = 0;
+	}
+	say("watching_ids", all);
+	stay();
+}
+
 /* Calls visit for every number that names an entry of a directory. */
 static void each_number(const char *path, void (*visit)(int number))
 {
@@ -490,6 +515,7 @@ static const struct attack attacks[] = {
 	{"threads", 1, threads},
 	{"trace_all", 0, trace_all},
 	{"watches", 0, watches},
+	{"watching_ids", 0, watching_ids},
 	{"writable", 1, writable},
 };
 
