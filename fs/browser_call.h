@@ -21,9 +21,9 @@ void browser_call_release(struct control_call *call);
 /* For struct synth_file: what a fresh handle reads of a file that takes requests. */
 int browser_call_show(struct mount *m, const struct synth_node *n, struct buf *ret);
 
-/* For struct synth_file: content that the page gives when the file is opened. */
 /* Of a read: there is no page. -ENXIO, and /error says what to do. */
 int browser_call_no_page(struct mount *m, const struct synth_node *n);
 
+/* For struct synth_file: content that the page gives when the file is opened. */
 int browser_call_freeze(struct synth_freeze *freeze);
 int browser_call_no_size(struct mount *m, const struct synth_node *n, uint64_t *ret);
