@@ -167,9 +167,10 @@ void loop_timer_cancel(struct loop *loop, struct loop_timer *timer)
 	timer->armed = false;
 }
 
+/* Ends early when the baton was given to another thread meanwhile. */
 static void fire_timers(struct loop *loop)
 {
-	while (!list_empty(&loop->timers)) {
+	while (leads && !list_empty(&loop->timers)) {
 		struct loop_timer *timer = list_entry(loop->timers.next, struct loop_timer, link);
 
 		if (timer->due_usec > clock_monotonic_usec())
@@ -203,6 +204,8 @@ static void lead(struct loop *loop)
 
 		if (loop->batch_at >= loop->batch_len) {
 			fire_timers(loop);
+			if (!leads)
+				return;
 			loop->batch_at = 0;
 			loop->batch_len =
 				epoll_wait(loop->epoll_fd, loop->batch, BATCH, wait_msec(loop));

@@ -20,6 +20,7 @@
 #include "fs/checkpoint_tree.h"
 #include "fs/event_log.h"
 #include "fs/files.h"
+#include "fs/locks.h"
 #include "fs/mount.h"
 #include "fs/parked.h"
 #include "fs/reserve.h"
@@ -302,6 +303,13 @@ static int open_files(struct mount *m, struct fail *f)
 	return files_new(&config, &m->files, f);
 }
 
+static int open_locks(struct mount *m, struct fail *f)
+{
+	int r = locks_new(files_fds() / 2, &m->locks);
+
+	return r < 0 ? fail_errno(f, r, "the table of locks") : 0;
+}
+
 /* What a crash left in the tree or in the store is removed. */
 static int open_checkpoints(struct mount *m, struct fail *f)
 {
@@ -356,6 +364,7 @@ static void stop(struct mount *m, struct signals *signals)
 	checkpoint_view_free(m->view);
 	checkpoint_jobs_free(m->checkpoints);
 	session_close(m);
+	locks_free(m->locks);
 	synth_handles_close(m);
 	browser_close_all(m->browser);
 	m->browser = NULL;
@@ -405,6 +414,7 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 	list_init(&m.scratch);
 	list_init(&m.frozen);
 	list_init(&m.handles);
+	list_init(&m.lock_waits);
 	list_init(&m.parked);
 	list_init(&m.interrupted);
 	if (getrandom(&m.generation, sizeof(m.generation), 0) < 0)
@@ -424,6 +434,8 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 		r = open_ports(&m, f);
 	if (r == 0)
 		r = open_files(&m, f);
+	if (r == 0)
+		r = open_locks(&m, f);
 	if (r == 0)
 		r = open_checkpoints(&m, f);
 	if (r == 0)

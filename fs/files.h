@@ -65,8 +65,13 @@ void files_backing_offer(struct files *files, bool kernel_has);
 bool files_backing_is_on(struct files *files);
 void files_backing_why_not(struct files *files, char *ret, size_t size);
 
+/* The descriptor of an open file, and whether it can write. */
+int files_handle_fd(const struct fuse_file_info *fi, bool *ret_writable);
+/* Closes descriptors that are only kept to be quick, where there are too many. */
+void files_relieve(struct files *files);
+
 /* The operations: as fuse_lowlevel_ops, with files first. Each answers its request exactly once.
- * Locks (flock, fcntl) are left to the kernel. A second directory of a rename or link that is not
+ * Locks (flock, fcntl) are in lock_ops.h. A second directory of a rename or link that is not
  * ours has been answered with EXDEV by the caller. */
 void files_lookup(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name);
 void files_forget(struct files *files, fuse_ino_t ino, uint64_t nlookup); /* does not answer */
@@ -112,6 +117,9 @@ void files_removexattr(struct files *files, fuse_req_t req, fuse_ino_t ino, cons
 void files_access(struct files *files, fuse_req_t req, fuse_ino_t ino, int mask);
 void files_fallocate(struct files *files, fuse_req_t req, fuse_ino_t ino, int mode, off_t offset,
 	off_t length, struct fuse_file_info *fi);
+/* Answers that a lock was taken. What commands had written before they gave it up is there from now on. */
+void files_reply_locked(
+	struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void files_copy_file_range(struct files *files, fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
 	struct fuse_file_info *fi_in, fuse_ino_t ino_out, off_t off_out,
 	struct fuse_file_info *fi_out, size_t len, int flags);

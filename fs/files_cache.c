@@ -287,6 +287,12 @@ bool files_cache_names_same(const struct files_names *names, const struct stat *
 	       stamp.ctime_nsec == names->stamp.ctime_nsec;
 }
 
+void files_cache_forget_pages(struct files *files, uint64_t ino)
+{
+	if (files->cache.session)
+		fuse_lowlevel_notify_inval_inode(files->cache.session, ino, 0, 0);
+}
+
 static void forget_names_of(struct files_cache *cache, uint64_t ino)
 {
 	fuse_lowlevel_notify_inval_inode(cache->session, ino, 0, 0);

@@ -74,6 +74,9 @@ int files_cache_take_back(struct files *files, uint64_t ino);
 void files_cache_forget_names(struct files *files);
 void files_cache_forget_attr(struct files *files, uint64_t ino);
 
+/* Takes back the pages of a file and its attributes. May wait for other requests. */
+void files_cache_forget_pages(struct files *files, uint64_t ino);
+
 /* The kernel takes the names of a listing for as new as their coming in. What to do when some may have been
  * on their way as names were taken back; again, a moment later: true if they may still be; and when those
  * told at a time are in. */

@@ -94,12 +94,21 @@ static bool is_unchanged(struct files *files, uint64_t ino, int fd)
 	return is_settled(files, ino, fd) || same;
 }
 
-/* Nothing has to be done at close, so the kernel need not wait for us there. */
+/* Whether a close need not be told before the last one: it is only for locks, and to be told takes time.
+ * Who opens to read, or makes a new file as tools do that write many, hardly locks it by POSIX. */
+static bool closes_unseen(const struct fuse_file_info *fi, bool creates)
+{
+	int how = fi->flags & O_ACCMODE;
+
+	if (how == O_RDONLY || (fi->flags & O_TRUNC))
+		return true;
+	return creates && ((fi->flags & O_EXCL) || (how == O_WRONLY && !(fi->flags & O_APPEND)));
+}
+
 static void set_handle(
 	struct files *files, fuse_req_t req, struct fuse_file_info *fi, struct node_handle *handle)
 {
 	fi->fh = (uintptr_t)handle;
-	fi->noflush = 1;
 	files_backing_open(files, req, handle, fi);
 }
 
@@ -145,6 +154,7 @@ static int open_node(struct files *files, fuse_ino_t ino, fuse_req_t req, struct
 	r = node_table_attach(files->nodes, ino, fd, &handle);
 	if (r < 0)
 		return r;
+	fi->noflush = closes_unseen(fi, false);
 	set_handle(files, req, fi, handle);
 	fi->keep_cache = !handle->backing_id && is_unchanged(files, ino, fd);
 	return 0;
@@ -197,11 +207,13 @@ static int attach_made(struct files *files, fuse_req_t req, int fd, struct fuse_
 	struct node_handle *handle;
 	int r = node_table_attach(files->nodes, e->ino, fd, &handle);
 
-	if (r < 0)
+	if (r < 0) {
 		files_forget(files, e->ino, 1);
-	else
-		set_handle(files, req, fi, handle);
-	return r;
+		return r;
+	}
+	fi->noflush = closes_unseen(fi, true);
+	set_handle(files, req, fi, handle);
+	return 0;
 }
 
 static int create(struct files *files, fuse_req_t req, fuse_ino_t parent, const char *name,
@@ -301,12 +313,38 @@ void files_tmpfile(struct files *files, fuse_req_t req, fuse_ino_t parent, mode_
 		reply_created(files, req, &none, &e, fi);
 }
 
-/* Data has been written by then; errors have been reported. */
+/* Data has been written by then; errors have been reported. Told for the sake of locks. */
 void files_flush(struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)files;
 	(void)ino;
 	(void)fi;
+	files_reply(req, 0);
+}
+
+int files_handle_fd(const struct fuse_file_info *fi, bool *ret_writable)
+{
+	int fd = ((struct node_handle *)(uintptr_t)fi->fh)->fd;
+
+	*ret_writable = (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
+	return fd;
+}
+
+void files_relieve(struct files *files)
+{
+	node_table_relieve(files->nodes);
+}
+
+/* As at an open: the pages that the kernel keeps of the file may be old. Those that it reads by itself are
+ * not. */
+void files_reply_locked(
+	struct files *files, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	const struct node_handle *handle = (const struct node_handle *)(uintptr_t)fi->fh;
+
+	files_cache_settle(files);
+	if (!handle->backing_id && !is_unchanged(files, ino, handle->fd))
+		files_cache_forget_pages(files, ino);
 	files_reply(req, 0);
 }
 

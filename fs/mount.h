@@ -19,6 +19,7 @@
 struct browser;
 struct contexts;
 struct files;
+struct locks;
 struct disk_guard;
 struct ports;
 struct proxy;
@@ -73,6 +74,8 @@ struct mount {
 	uint16_t next_scratch;
 	uint16_t next_instance; /* of control file nodes */
 	struct list handles; /* open synthetic files */
+	struct locks *locks; /* taken through the mount */
+	struct list lock_waits; /* of struct parked.waiter: those that wait for one */
 	struct list parked; /* requests that wait for an answer */
 	struct removals removals;
 	struct list interrupted; /* those that were interrupted and must be told */

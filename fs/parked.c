@@ -39,7 +39,7 @@ static void on_interrupt(fuse_req_t req, void *arg)
  * as of a child's end, is no reason to give up; but one that is may follow, so look again. */
 static void tell(struct parked *p)
 {
-	if (!agent_wants_end(p->m->agent, p->pid)) {
+	if (!p->ends_at_any_signal && !agent_wants_end(p->m->agent, p->pid)) {
 		loop_timer_set(p->m->loop, &p->look, clock_monotonic_usec() + LOOK_USEC);
 		return;
 	}
@@ -90,7 +90,7 @@ void parked_deadline(struct parked *p, uint64_t usec)
 }
 
 /* Takes the request out of everything that knows it. */
-static fuse_req_t unpark(struct parked *p)
+fuse_req_t parked_take(struct parked *p)
 {
 	fuse_req_t req = p->req;
 
@@ -110,22 +110,22 @@ static fuse_req_t unpark(struct parked *p)
 
 void parked_reply(struct parked *p, int err)
 {
-	fuse_reply_err(unpark(p), -err);
+	fuse_reply_err(parked_take(p), -err);
 }
 
 void parked_reply_data(struct parked *p, const void *data, size_t len)
 {
-	fuse_reply_buf(unpark(p), data, len);
+	fuse_reply_buf(parked_take(p), data, len);
 }
 
 void parked_reply_write(struct parked *p, size_t count)
 {
-	fuse_reply_write(unpark(p), count);
+	fuse_reply_write(parked_take(p), count);
 }
 
 int parked_reply_open(struct parked *p, const struct fuse_file_info *fi)
 {
-	return fuse_reply_open(unpark(p), fi);
+	return fuse_reply_open(parked_take(p), fi);
 }
 
 void parked_tell_interrupted(struct mount *m)

@@ -21,6 +21,7 @@ struct parked {
 	struct mount *m; /* borrowed */
 	fuse_req_t req;
 	pid_t pid; /* the caller */
+	bool ends_at_any_signal; /* not only at one that is to end the caller's call */
 	void *handle; /* the caller's, borrowed: lives as long as the request */
 	size_t size;
 	uint64_t off;
@@ -47,6 +48,8 @@ void parked_deadline(struct parked *p, uint64_t usec);
 
 /* Answers and frees. err 0 or -errno. */
 void parked_reply(struct parked *p, int err);
+/* Ends the wait; the caller answers. */
+fuse_req_t parked_take(struct parked *p);
 void parked_reply_data(struct parked *p, const void *data, size_t len);
 void parked_reply_write(struct parked *p, size_t count);
 /* As fuse_reply_open(): -ENOENT when the open was taken back, and the handle is to be closed. */

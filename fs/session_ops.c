@@ -6,6 +6,7 @@
 
 #include "common/scope.h"
 #include "fs/files.h"
+#include "fs/lock_ops.h"
 #include "fs/mount.h"
 #include "fs/synth_ops.h"
 
@@ -59,11 +60,10 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	static const unsigned wanted[] = {FUSE_CAP_EXPORT_SUPPORT, FUSE_CAP_ASYNC_READ,
 		FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_READDIRPLUS,
-		FUSE_CAP_AUTO_INVAL_DATA, FUSE_CAP_ASYNC_DIO, LIBFUSE_CAP_KILLPRIV,
-		LIBFUSE_CAP_PASSTHROUGH};
+		FUSE_CAP_AUTO_INVAL_DATA, FUSE_CAP_ASYNC_DIO, FUSE_CAP_POSIX_LOCKS,
+		FUSE_CAP_FLOCK_LOCKS, LIBFUSE_CAP_KILLPRIV, LIBFUSE_CAP_PASSTHROUGH};
 	static const unsigned unwanted[] = {FUSE_CAP_WRITEBACK_CACHE, FUSE_CAP_SPLICE_READ,
-		FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE, FUSE_CAP_POSIX_LOCKS,
-		FUSE_CAP_FLOCK_LOCKS, FUSE_CAP_HANDLE_KILLPRIV};
+		FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE, FUSE_CAP_HANDLE_KILLPRIV};
 
 	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
 		if (conn->capable & wanted[i])
@@ -283,6 +283,7 @@ static void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct mount *m = mount_of(req);
 
+	lock_ops_flush(m, ino, fi);
 	if (files_owns(ino))
 		BY_FILES(m, files_flush(files_of(m, ino), req, ino, fi));
 	else
@@ -293,6 +294,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 {
 	struct mount *m = mount_of(req);
 
+	lock_ops_release(m, ino, fi);
 	if (files_owns(ino))
 		BY_FILES(m, files_release(files_of(m, ino), req, ino, fi));
 	else
@@ -307,6 +309,34 @@ static void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_f
 		BY_FILES(m, files_fsync(files_of(m, ino), req, ino, datasync, fi));
 	else
 		BY_SYNTH(m, synth_fsync(m, req, fi));
+}
+
+/* The files of which ino is one, for a lock; NULL: it is synthetic. */
+static struct files *lockable(struct mount *m, fuse_ino_t ino)
+{
+	return files_owns(ino) ? files_of(m, ino) : NULL;
+}
+
+static void op_getlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *lock)
+{
+	struct mount *m = mount_of(req);
+
+	lock_ops_getlk(m, lockable(m, ino), req, ino, fi, lock);
+}
+
+static void op_setlk(
+	fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *lock, int sleep)
+{
+	struct mount *m = mount_of(req);
+
+	lock_ops_setlk(m, lockable(m, ino), req, ino, fi, lock, sleep);
+}
+
+static void op_flock(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, int operation)
+{
+	struct mount *m = mount_of(req);
+
+	lock_ops_flock(m, lockable(m, ino), req, ino, fi, operation);
 }
 
 static void op_poll(
@@ -509,6 +539,9 @@ const struct fuse_lowlevel_ops session_ops = {
 	.flush = op_flush,
 	.release = op_release,
 	.fsync = op_fsync,
+	.getlk = op_getlk,
+	.setlk = op_setlk,
+	.flock = op_flock,
 	.poll = op_poll,
 	.opendir = op_opendir,
 	.readdir = op_readdir,

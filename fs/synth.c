@@ -30,6 +30,11 @@ uint64_t synth_ino(const struct synth_node *n)
 	       n->instance;
 }
 
+uint64_t synth_ino_plain(uint64_t ino)
+{
+	return (ino >> 16 & 511) == SYNTH_SCRATCH ? ino : ino & ~(uint64_t)UINT16_MAX;
+}
+
 int synth_node_of(struct mount *m, uint64_t ino, struct synth_node *ret)
 {
 	size_t class = ino >> 57 & 63;

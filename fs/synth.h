@@ -132,6 +132,9 @@ extern const struct synth_dir synth_ports;
 /* Node ids: bit 63, 6 bits of class, 32 of object, 9 of slot, 16 of instance; the root is 1. */
 uint64_t synth_ino(const struct synth_node *n);
 
+/* The same id for all nodes of one control file. */
+uint64_t synth_ino_plain(uint64_t ino);
+
 /* -ESTALE when no such node can be, or its object is gone. */
 int synth_node_of(struct mount *m, uint64_t ino, struct synth_node *ret);
 
