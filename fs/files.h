@@ -67,6 +67,8 @@ void files_backing_why_not(struct files *files, char *ret, size_t size);
 
 /* The descriptor of an open file, and whether it can write. */
 int files_handle_fd(const struct fuse_file_info *fi, bool *ret_writable);
+/* Whether only its last close is told. */
+bool files_handle_closes_unseen(const struct fuse_file_info *fi);
 /* Closes descriptors that are only kept to be quick, where there are too many. */
 void files_relieve(struct files *files);
 

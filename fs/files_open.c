@@ -109,6 +109,7 @@ static void set_handle(
 	struct files *files, fuse_req_t req, struct fuse_file_info *fi, struct node_handle *handle)
 {
 	fi->fh = (uintptr_t)handle;
+	fi->noflush = handle->closes_unseen;
 	files_backing_open(files, req, handle, fi);
 }
 
@@ -154,7 +155,7 @@ static int open_node(struct files *files, fuse_ino_t ino, fuse_req_t req, struct
 	r = node_table_attach(files->nodes, ino, fd, &handle);
 	if (r < 0)
 		return r;
-	fi->noflush = closes_unseen(fi, false);
+	handle->closes_unseen = closes_unseen(fi, false);
 	set_handle(files, req, fi, handle);
 	fi->keep_cache = !handle->backing_id && is_unchanged(files, ino, fd);
 	return 0;
@@ -211,7 +212,7 @@ static int attach_made(struct files *files, fuse_req_t req, int fd, struct fuse_
 		files_forget(files, e->ino, 1);
 		return r;
 	}
-	fi->noflush = closes_unseen(fi, true);
+	handle->closes_unseen = closes_unseen(fi, true);
 	set_handle(files, req, fi, handle);
 	return 0;
 }
@@ -328,6 +329,11 @@ int files_handle_fd(const struct fuse_file_info *fi, bool *ret_writable)
 
 	*ret_writable = (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
 	return fd;
+}
+
+bool files_handle_closes_unseen(const struct fuse_file_info *fi)
+{
+	return ((struct node_handle *)(uintptr_t)fi->fh)->closes_unseen;
 }
 
 void files_relieve(struct files *files)

@@ -46,14 +46,22 @@ static struct asked ask(
 		.handle = fi->fh,
 		.fd = -1,
 		.writable = true};
-	if (files)
+	if (files) {
 		asked.request.fd = files_handle_fd(fi, &asked.request.writable);
+		asked.request.closes_unseen = files_handle_closes_unseen(fi);
+	}
 	return asked;
 }
 
 static bool unlocks(const struct asked *asked)
 {
 	return asked->request.whole ? asked->operation == LOCK_UN : asked->range.l_type == F_UNLCK;
+}
+
+/* Whether others may be able to lock after it. One that flock(2) cannot change is lost. */
+static bool may_free(const struct asked *asked, int r)
+{
+	return asked->request.whole || (r == 0 && asked->range.l_type != F_WRLCK);
 }
 
 static int try_once(const struct asked *asked)
@@ -68,10 +76,13 @@ static int try(const struct asked *asked)
 {
 	int r = try_once(asked);
 
-	if (r != -ENOLCK || !asked->files)
-		return r;
-	files_relieve(asked->files);
-	return try_once(asked);
+	if (r == -ENOLCK && asked->files) {
+		files_relieve(asked->files);
+		r = try_once(asked);
+	}
+	if (r == -EAGAIN && locks_drop_ended(asked->m->locks, asked->request.file))
+		r = try_once(asked);
+	return r;
 }
 
 /* Those who wait for the file try again, in the order in which they came, once what is going on now is
@@ -148,8 +159,7 @@ static void set(fuse_req_t req, struct asked *asked, bool waits)
 {
 	int r = try(asked);
 
-	/* One that could not be changed by flock(2) is lost. */
-	if (r == 0 || asked->request.whole)
+	if (may_free(asked, r))
 		wake(asked->m, asked->request.file);
 	if (r == -EAGAIN && waits)
 		wait_for_lock(req, asked);
@@ -181,8 +191,13 @@ void lock_ops_getlk(struct mount *m, struct files *files, fuse_req_t req, fuse_i
 	struct fuse_file_info *fi, struct flock *lock)
 {
 	struct asked asked = ask(m, files, ino, fi);
+	const struct flock wanted = *lock;
 	int r = locks_get(m->locks, &asked.request, lock);
 
+	if (r == 0 && lock->l_type != F_UNLCK && locks_drop_ended(m->locks, asked.request.file)) {
+		*lock = wanted;
+		r = locks_get(m->locks, &asked.request, lock);
+	}
 	if (r < 0)
 		fuse_reply_err(req, -r);
 	else

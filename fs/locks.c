@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include "common/list.h"
@@ -33,6 +35,8 @@ struct lock_owner {
 	bool writable; /* fd is */
 	int fd; /* owned */
 	pid_t pid;
+	bool shared; /* by several processes: it is an open file's */
+	bool seen; /* a close of the process would have been told */
 	uint64_t *uses; /* owned: the open files that it came by */
 	size_t uses_len;
 };
@@ -324,12 +328,49 @@ static int note_use(struct lock_owner *owner, uint64_t handle)
 	return 0;
 }
 
+/* All of it: a zombie, too, has closed its files. */
+static bool has_ended(pid_t pid)
+{
+	struct pollfd poll_fd = {.events = POLLIN};
+	int fd auto_close = pidfd_open(pid, 0);
+
+	if (fd < 0)
+		return errno == ESRCH;
+	poll_fd.fd = fd;
+	return poll(&poll_fd, 1, 0) == 1 && (poll_fd.revents & POLLIN);
+}
+
+/* Whether the owner is a process that is no more. Of an open file, whose locks stay as long as somebody has
+ * it, the number is known once it was locked by flock(2). */
+static bool is_over(struct lock_owner *owner, uint64_t handle)
+{
+	(void)handle;
+	return !owner->whole && !owner->seen && !owner->shared && owner->pid > 0 &&
+	       !find_owner(owner->file, owner->id, true) && has_ended(owner->pid);
+}
+
+/* The owner that there is. The kernel uses the number of a process again, once that has ended; the processes
+ * that use an open file's may all live. */
+static struct lock_owner *find_living(struct locks *locks, const struct lock_request *request)
+{
+	struct lock_owner *owner =
+		find_owner(find_file(locks, request->file), request->owner, request->whole);
+
+	if (!owner || !owner->pid || owner->pid == request->pid)
+		return owner;
+	if (is_over(owner, 0)) {
+		drop_owner(locks, owner);
+		return NULL;
+	}
+	owner->shared = true;
+	return owner;
+}
+
 /* The owner, as one who can take such a lock. */
 static int prepare(struct locks *locks, const struct lock_request *request, bool writes,
 	struct lock_owner **ret)
 {
-	struct lock_owner *owner =
-		find_owner(find_file(locks, request->file), request->owner, request->whole);
+	struct lock_owner *owner = find_living(locks, request);
 	bool is_new = !owner;
 	int r = 0;
 
@@ -339,6 +380,7 @@ static int prepare(struct locks *locks, const struct lock_request *request, bool
 		r = widen(locks, owner, request);
 	if (r < 0)
 		return r;
+	owner->seen = owner->seen || !request->closes_unseen;
 	r = note_use(owner, request->handle);
 	if (r < 0) {
 		if (is_new)
@@ -455,7 +497,27 @@ bool locks_drop_owner(struct locks *locks, uint64_t file, uint64_t id)
 	return owner;
 }
 
-static bool used(const struct lock_owner *owner, uint64_t handle)
+static bool drop_if(struct locks *locks, struct locked_file *file,
+	bool (*is)(struct lock_owner *owner, uint64_t handle), uint64_t handle)
+{
+	struct list *item, *next;
+	bool any = false, is_last = false;
+
+	for (item = file->owners.next; !is_last && item != &file->owners; item = next) {
+		struct lock_owner *owner = list_entry(item, struct lock_owner, link);
+
+		next = item->next;
+		if (!is(owner, handle))
+			continue;
+		any = true;
+		/* The file goes with the last one. */
+		is_last = next == &file->owners;
+		drop_owner(locks, owner);
+	}
+	return any;
+}
+
+static bool used(struct lock_owner *owner, uint64_t handle)
 {
 	for (size_t i = 0; i < owner->uses_len; i++)
 		if (owner->uses[i] == handle)
@@ -463,26 +525,16 @@ static bool used(const struct lock_owner *owner, uint64_t handle)
 	return false;
 }
 
-bool locks_drop_handle(struct locks *locks, uint64_t file_id, uint64_t handle)
+bool locks_drop_ended(struct locks *locks, uint64_t id)
 {
-	struct locked_file *file = find_file(locks, file_id);
-	struct list *item, *next;
-	bool any = false;
+	struct locked_file *file = find_file(locks, id);
 
-	if (!file)
-		return false;
-	/* Stays until all are looked at. */
-	for (item = file->owners.next; item != &file->owners; item = next) {
-		struct lock_owner *owner = list_entry(item, struct lock_owner, link);
-		bool is_last = item->next == &file->owners;
+	return file && drop_if(locks, file, is_over, 0);
+}
 
-		next = item->next;
-		if (!used(owner, handle))
-			continue;
-		any = true;
-		drop_owner(locks, owner);
-		if (is_last)
-			break;
-	}
-	return any;
+bool locks_drop_handle(struct locks *locks, uint64_t id, uint64_t handle)
+{
+	struct locked_file *file = find_file(locks, id);
+
+	return file && drop_if(locks, file, used, handle);
 }

@@ -21,6 +21,7 @@ struct lock_request {
 	bool whole; /* of flock(2), which lie apart from those of fcntl(2) */
 	uint64_t handle; /* the open file by which it came; 0 is one, too */
 	int fd; /* of the file, borrowed, may be of its path only; -1: it has none, and gets one */
+	bool closes_unseen; /* nobody tells when a process closes the open file, while another one has it */
 	bool writable; /* whether the file may be opened for writing */
 	pid_t pid; /* the process; 0: not known here */
 };
@@ -41,6 +42,10 @@ int locks_set_whole(struct locks *locks, const struct lock_request *request, int
 /* Which lock is in the way of one: F_UNLCK if there is none. l_pid is 0 where it is not known, and for a
  * command's lock that has no process. */
 int locks_get(struct locks *locks, const struct lock_request *request, struct flock *range);
+
+/* Ends what processes that have ended held by open files that close unseen; whether there was any. For when
+ * a lock is in the way. */
+bool locks_drop_ended(struct locks *locks, uint64_t file);
 
 /* The process has closed the file: whether it had locks of POSIX there, which are gone. */
 bool locks_drop_owner(struct locks *locks, uint64_t file, uint64_t owner);

@@ -41,6 +41,7 @@ struct node_stamp {
 /* An open file of a node. The node keeps it, and is kept by it, until node_table_detach(). */
 struct node_handle {
 	int fd; /* owned */
+	bool closes_unseen; /* its user's */
 	struct node *node; /* the rest is the table's own */
 	struct node_handle *next;
 	unsigned users;
