@@ -204,8 +204,8 @@ as_natively() {
 	eq "$(steps open=f:rw get=r get=w:0:3 get=r:6:1)" "w 3 4 $PID,none,w 3 4 $PID"
 	eq "$(steps_inside open=f:rw get=r | cut -d' ' -f1-3)" "w 3 4"
 	let_go_outside
-	hold_inside open=f:rw posix=r:3:0
-	eq "$(steps open=f:rw get=r get=w get=w:0:3)" "none,r 3 0 $(pgrep -f 'locks.py open=f:rw posix=r:3:0' | tail -n 1),none"
+	hold_inside open=f:rw posix=r:3:0 mark=whose.$$
+	eq "$(steps open=f:rw get=r get=w get=w:0:3)" "none,r 3 0 $(pgrep -f "mark=whose.$$ "),none"
 	let_go_inside
 	eq "$(steps open=f:rw get=w)" none
 }
