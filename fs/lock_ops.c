@@ -147,6 +147,7 @@ static void wait_for_lock(fuse_req_t req, const struct asked *asked)
 	p = parked_new(asked->m, req, kept, &asked->m->lock_waits, try_again);
 	if (!p) {
 		free(kept);
+		fuse_reply_err(req, ENOMEM);
 		return;
 	}
 	p->drop = free;
