@@ -137,11 +137,21 @@ check_vanished_lists() {
 # lock_is_free: to a client, and to a host process.
 lock_is_free() { [[ -z $(remote lock /files/work/f) ]] && flock -n "$D/files/work/f" true; }
 
+# A command meets it, too: diod locks by flock(2), ganesha by fcntl(2).
+locked_for_commands() {
+	refute inside "python3 -c 'import fcntl
+f = open(\"/work/f\", \"r+\")
+fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB)'" &>/dev/null
+	has_text "$D/out/last/stderr" BlockingIOError
+}
+
 check_vanished_lock() {
 	echo x >"$D/files/work/f"
 	: >"$T/text"
 	hold lock lock /files/work/f
 	match "$(remote lock /files/work/f)" 'EAGAIN|DENIED'
+	locked_for_commands
 	vanish lock
 	wait_for lock_is_free
 }
