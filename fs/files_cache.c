@@ -293,11 +293,6 @@ void files_cache_forget_pages(struct files *files, uint64_t ino)
 		fuse_lowlevel_notify_inval_inode(files->cache.session, ino, 0, 0);
 }
 
-static void forget_names_of(struct files_cache *cache, uint64_t ino)
-{
-	fuse_lowlevel_notify_inval_inode(cache->session, ino, 0, 0);
-}
-
 void files_cache_names_end(
 	struct files *files, uint64_t ino, const struct files_names *names, const struct stat *st)
 {
@@ -310,7 +305,7 @@ void files_cache_names_end(
 		node_table_names_told(files->nodes, ino, &stamp);
 		return;
 	}
-	forget_names_of(&files->cache, ino);
+	files_cache_forget_pages(files, ino);
 	node_table_names_told(files->nodes, ino, NULL);
 }
 
@@ -322,7 +317,7 @@ static void check_names(struct files *files, uint64_t ino, const struct stat *st
 
 	if (!node_table_names_old(files->nodes, ino, &stamp))
 		return;
-	forget_names_of(&files->cache, ino);
+	files_cache_forget_pages(files, ino);
 	/* What is on its way may be taken in after that. */
 	if (files_dirs_on_way(files, ino, UINT64_MAX))
 		node_table_names_told(files->nodes, ino, NULL);

@@ -74,7 +74,8 @@ int files_cache_take_back(struct files *files, uint64_t ino);
 void files_cache_forget_names(struct files *files);
 void files_cache_forget_attr(struct files *files, uint64_t ino);
 
-/* Takes back the pages of a file and its attributes. May wait for other requests. */
+/* Takes back the pages of a file, or the names of a directory, and the attributes. May wait for other
+ * requests. */
 void files_cache_forget_pages(struct files *files, uint64_t ino);
 
 /* The kernel takes the names of a listing for as new as their coming in. What to do when some may have been
