@@ -37,6 +37,12 @@ _sandpit() {
 		*) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
 		esac
 		;;
+	check)
+		case $previous in
+		-o) _sandpit_settings "$current" ;;
+		-c) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+		esac
+		;;
 	umount)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -W "$(_sandpit_mount_points)" -- "$current"

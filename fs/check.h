@@ -10,6 +10,7 @@ enum check_result {
 	CHECK_OK,
 	CHECK_MISSING,
 	CHECK_UNUSED, /* has no meaning for this user */
+	CHECK_WRONG, /* is there, but no mount would take it */
 };
 
 /* Each adds to `why` what was found, or what is missing and the package or setting that helps, in

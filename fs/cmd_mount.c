@@ -12,6 +12,7 @@
 #include "common/scope.h"
 #include "fs/check.h"
 #include "fs/cmd.h"
+#include "fs/cmd_settings.h"
 #include "fs/daemon.h"
 #include "fs/detach.h"
 #include "fs/mount_point.h"
@@ -178,47 +179,24 @@ int cmd_mount_config(const struct config *c, const char *dir, bool foreground)
 	return r < 0 ? cmd_failed("mount", r, &f) : CMD_OK;
 }
 
-/* What the command line said, before it is applied: the file comes first. */
-struct arguments {
-	const char *file; /* NULL: the usual places */
-	const char **options; /* owned; each -o */
-	size_t options_len;
-	bool foreground;
-};
-
-static int read_settings(const struct arguments *arguments, struct config *c, struct fail *f)
-{
-	auto_free char *found = NULL;
-	const char *file = arguments->file;
-	int r = config_init(c);
-
-	if (r == 0 && !file) {
-		r = config_find_file(&found);
-		file = found;
-	}
-	if (r == 0 && file)
-		r = config_read_file(c, file, f);
-	for (size_t i = 0; r == 0 && i < arguments->options_len; i++)
-		r = config_set_options(c, arguments->options[i], f);
-	return r;
-}
-
-static int mount_with(const struct arguments *arguments, const char *dir)
+static int mount_with(const struct cmd_settings *settings, const char *dir, bool foreground)
 {
 	auto_call(config_clear) struct config c = {0};
+	auto_free char *file = NULL;
 	struct fail f = {0};
-	int r = read_settings(arguments, &c, &f);
+	int r = cmd_settings_read(settings, &c, &file, &f);
 
 	if (r < 0)
 		return cmd_failed("mount", r, &f);
-	return cmd_mount_config(&c, dir, arguments->foreground);
+	return cmd_mount_config(&c, dir, foreground);
 }
 
 static int run(const struct cmd *cmd, int argc, char **argv)
 {
 	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
 	auto_free const char **options = calloc((size_t)argc, sizeof(*options));
-	struct arguments arguments = {.options = options};
+	struct cmd_settings settings = {.options = options};
+	bool foreground = false;
 	int option;
 
 	if (!options)
@@ -226,11 +204,11 @@ static int run(const struct cmd *cmd, int argc, char **argv)
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":fc:o:", longs, NULL)) != -1) {
 		if (option == 'f')
-			arguments.foreground = true;
+			foreground = true;
 		else if (option == 'c')
-			arguments.file = optarg;
+			settings.file = optarg;
 		else if (option == 'o')
-			options[arguments.options_len++] = optarg;
+			options[settings.options_len++] = optarg;
 		else
 			return cmd_bad_option(cmd, option, argv);
 	}
@@ -238,7 +216,7 @@ static int run(const struct cmd *cmd, int argc, char **argv)
 		return cmd_usage(cmd, "where? DIR is missing");
 	if (optind + 1 < argc)
 		return cmd_usage(cmd, "one DIR only, not also '%s'", argv[optind + 1]);
-	return mount_with(&arguments, argv[optind]);
+	return mount_with(&settings, argv[optind], foreground);
 }
 
 static int more_help(struct buf *to)

@@ -142,6 +142,9 @@ struct sandbox_user {
 int sandbox_find_user(
 	const struct sandbox *s, const char *name, struct sandbox_user *ret, struct fail *f);
 
+/* Whether a sandbox can be made of a tree (rootfs=): 0, or -errno with words. */
+int sandbox_check_rootfs(const char *rootfs, struct fail *f);
+
 /* Whether path (absolute, inside) is a directory of the sandbox: 0, -ENOENT, -ENOTDIR, -EACCES...
  * Links are followed inside the tree only. */
 int sandbox_check_dir(const struct sandbox *s, const char *path);

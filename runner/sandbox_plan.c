@@ -123,9 +123,8 @@ static bool is_within(int dir_fd, const struct stat *other)
 	}
 }
 
-static int check_rootfs(const struct sandbox_plan *plan, struct fail *f)
+int sandbox_check_rootfs(const char *rootfs, struct fail *f)
 {
-	const char *rootfs = plan->config->rootfs;
 	struct stat st, root;
 
 	if (stat(rootfs, &st) < 0 || stat("/", &root) < 0)
@@ -137,12 +136,25 @@ static int check_rootfs(const struct sandbox_plan *plan, struct fail *f)
 			"rootfs %s is this machine's own root: give the tree of another system, or "
 			"leave rootfs away, then the sandbox has this one's programs",
 			rootfs);
+	return check_content(rootfs, f);
+}
+
+static int check_rootfs(const struct sandbox_plan *plan, struct fail *f)
+{
+	const char *rootfs = plan->config->rootfs;
+	int err = sandbox_check_rootfs(rootfs, f);
+	struct stat st;
+
+	if (err < 0)
+		return err;
+	if (stat(rootfs, &st) < 0)
+		return fail_errno(f, -errno, "rootfs %s", rootfs);
 	if (is_within(plan->config->state_fd, &st))
 		return fail_set(f, -EINVAL,
 			"rootfs %s holds the state directory %s, which cannot be a layer over it: set "
 			"state= to a place elsewhere",
 			rootfs, plan->config->state_path);
-	return check_content(rootfs, f);
+	return 0;
 }
 
 static int choose_layers(struct sandbox_plan *plan, struct fail *f)

@@ -139,11 +139,30 @@ deny_script() {
 	run mount_sandbox -o rootfs=/
 	refute test "$status" = 0
 	match "$output" "rootfs / is this machine's own root: .*leave rootfs away"
+	for tree in "$T/file" "$T/empty" "$T/nosuch" /; do
+		run "$SANDPIT" check -o rootfs="$tree" 3>&-
+		eq "$status" 1
+		match "$output" "rootfs +wrong +rootfs $tree"
+	done
+	mkdir -p tree/bin
+	match "$("$SANDPIT" check -o rootfs="$T/tree")" "rootfs +ok +$T/tree"
 	mkdir -p around/bin
 	run mount_sandbox -o rootfs="$T/around",state="$T/around/state"
 	refute test "$status" = 0
 	match "$output" 'rootfs .*/around holds the state directory .*state='
 	refute mounted
+}
+
+@test "settings that no mount would take" {
+	printf 'memory = much\n' >bad.ini
+	run "$SANDPIT" check -c "$T/bad.ini" 3>&-
+	eq "$status" 1
+	match "$output" 'settings +wrong +.*bad.ini.*memory'
+	run "$SANDPIT" check -o nosuch=1 3>&-
+	eq "$status" 1
+	match "$output" 'settings +wrong +.*nosuch'
+	echo 'memory = 1G' >good.ini
+	match "$("$SANDPIT" check -c "$T/good.ini")" "settings +ok +$T/good.ini"
 }
 
 @test "a rootfs with links for /proc, /dev and /sys: never followed" {
