@@ -3,8 +3,8 @@
 load ../lib/helper
 
 setup() {
-	! sanitized || skip "a sanitizer has allocations of its own"
 	make_dirs
+	! sanitized || skip "a sanitizer has allocations of its own"
 	export FAILING_ALLOC=$T/plan
 	head -c 16 /dev/zero >"$FAILING_ALLOC"
 }
