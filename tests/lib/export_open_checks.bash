@@ -17,7 +17,8 @@ hold() {
 }
 
 release() {
-	: >"$T/go.$1"
+	# Also where nobody waits any more: then what it has got tells why.
+	: 1<>"$T/go.$1"
 	wait "${HOLDERS[$1]}" || true
 	GOT=$(tail -n +2 "$T/got.$1")
 	rm "$T/go.$1"
