@@ -59,7 +59,7 @@ int json_in_parse(const char *text, size_t len, struct json_object **ret, struct
 		return -ENOMEM; /* it does not tell */
 	if (error != json_tokener_success)
 		return fail_set(f, -EINVAL, "not JSON: %s, at byte %zu", wrong(error), end);
-	while (end < len && text[end] && strchr(" \t\r\n", text[end]))
+	while (end < len && json_in_is_space(text[end]))
 		end++; /* the text need not be followed by a NUL */
 	if (end < len) {
 		json_object_put(object);
@@ -81,7 +81,7 @@ static int not_object(const char *text, size_t len, struct fail *f)
 	while (shown < len && shown < 20 && (unsigned char)text[shown] > ' ')
 		shown++;
 	return fail_set(f, -EINVAL, "not a JSON object: it must begin with {, not with %.*s",
-		shown ? (int)shown : 10, shown ? text : "a NUL byte");
+		shown ? (int)shown : 14, shown ? text : "a control byte");
 }
 
 int json_in_object(const char *text, size_t len, struct json_object **ret, struct fail *f)
@@ -89,7 +89,7 @@ int json_in_object(const char *text, size_t len, struct json_object **ret, struc
 	size_t space = 0;
 	int r;
 
-	while (space < len && text[space] && strchr(" \t\r\n", text[space]))
+	while (space < len && json_in_is_space(text[space]))
 		space++;
 	if (space == len)
 		return fail_set(f, -EINVAL, "the request is empty; write one JSON object");

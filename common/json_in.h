@@ -17,6 +17,12 @@ int json_in_parse(const char *text, size_t len, struct json_object **ret, struct
 int json_in_object(const char *text, size_t len, struct json_object **ret, struct fail *f);
 void json_in_free(struct json_object **object);
 
+/* White space as JSON has it, also around other requests; a NUL byte is none. */
+static inline bool json_in_is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 enum json_in_type {
 	JSON_IN_STRING,
 	JSON_IN_BOOL,

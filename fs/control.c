@@ -61,6 +61,9 @@ static int refuse(struct control_handle *c, int err, const char *words)
 {
 	struct fail f;
 
+	/* What was answered before is not the answer to this. */
+	if (!c->call.going)
+		let_go(c);
 	buf_clear(&c->pending);
 	c->written = false;
 	c->called = true;
@@ -97,15 +100,10 @@ static bool complete(const struct control_handle *c)
 	return memchr(c->pending.data, '\n', c->pending.len) != NULL;
 }
 
-static bool is_space(char c)
-{
-	return c && strchr(" \t\r\n", c);
-}
-
 /* One line without the white space at its end (or just its line end); -EINVAL when there are more. */
 static int trim_line(struct buf *text, bool keeps_space, struct fail *f)
 {
-	while (text->len && is_space(text->data[text->len - 1]) &&
+	while (text->len && json_in_is_space(text->data[text->len - 1]) &&
 		!(keeps_space && strchr(" \t", text->data[text->len - 1])))
 		text->data[--text->len] = '\0';
 	if (text->len && memchr(text->data, '\n', text->len))
@@ -182,7 +180,7 @@ int control_write(struct control_handle *c, const void *data, size_t len, uint64
 		const char *text = data;
 		size_t space = 0;
 
-		while (space < len && is_space(text[space]))
+		while (space < len && json_in_is_space(text[space]))
 			space++;
 		if (space == len && is_json(c))
 			return 0;

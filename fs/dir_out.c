@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json_in.h"
 #include "common/json_out.h"
 #include "common/scope.h"
 #include "common/signal_name.h"
@@ -362,7 +363,7 @@ static uint64_t hash_request(const char *text, size_t len)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
 
-	while (len && text[len - 1] && strchr(" \t\r\n", text[len - 1]))
+	while (len && json_in_is_space(text[len - 1]))
 		len--;
 	for (size_t i = 0; i < len; i++)
 		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;

@@ -187,3 +187,26 @@ EOF
 	refute eval ': >"$D/ctl/commands"'
 	match "$(cat "$D/error")" '^ctl/commands: there is no such file here'
 }
+
+# What is refused before anybody has read it has no answer, also where the one before had.
+@test "a refused request behind one that was answered, on one handle" {
+	cat >two.py <<-'END'
+		import os, sys
+		path, first, second = sys.argv[1], sys.argv[2], sys.argv[3].encode() * int(sys.argv[4])
+		fd = os.open(path, os.O_RDWR)
+		os.write(fd, first.encode())
+		print(os.read(fd, 4096) != b"")
+		try:
+		    while second:
+		        second = second[os.write(fd, second):]
+		except OSError as e:
+		    print(os.strerror(e.errno))
+		try:
+		    print(os.read(fd, 4096).decode())
+		except OSError as e:
+		    print(os.strerror(e.errno))
+	END
+	eq "$(python3 two.py "$D/code/bash/in" 'echo a' x 1200000)" $'True\nFile too large\nFile too large'
+	eq "$(python3 two.py "$D/ctl/run" 'echo a' x 1200000)" $'True\nFile too large\nFile too large'
+	match "$(python3 two.py "$D/checkpoint" $'persist /work\n' x 1200000)" $'True\nFile too large\n.*LIMIT_EXCEEDED'
+}
