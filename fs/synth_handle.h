@@ -1,4 +1,4 @@
-// What fs/synth_names.c, fs/synth_list.c and fs/synth_io.c share.
+// What fs/synth_names.c, fs/synth_list.c, fs/synth_open.c and fs/synth_io.c share.
 #pragma once
 
 #include "fs/synth_ops.h"
