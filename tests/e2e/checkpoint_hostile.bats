@@ -1,5 +1,5 @@
 # Archives made by an enemy, and damage: nothing outside the target changes, the target stays.
-# runs-as: root user
+# runs-as: root user single rootfs
 load ../lib/helper
 
 STORE() { echo "$HOME/.local/share/sandpit/store"; }
@@ -98,12 +98,12 @@ refused() {
 @test "attributes that mean something to the system do not come back" {
 	as_root || skip "only root can set them"
 	inside 'mkdir -p /work/app; echo x >/work/app/f'
-	raw=$(find "$XDG_STATE_HOME" -path '*/root/work/app/f')
+	raw=$(find "$XDG_STATE_HOME" -path '*/work/app/f')
 	setfattr -n trusted.overlay.redirect -v /root "$raw"
 	setfattr -n user.overlay.opaque -v y "$raw"
 	setfattr -n user.ours -v y "$raw"
 	echo 'persist /work/app' >"$D/checkpoint"
 	echo 'restore /work/app' >"$D/checkpoint"
-	raw=$(find "$XDG_STATE_HOME" -path '*/root/work/app/f')
+	raw=$(find "$XDG_STATE_HOME" -path '*/work/app/f')
 	eq "$(getfattr -d -m - --absolute-names "$raw" | grep -o '^[a-z]*\.[a-z.]*')" user.ours
 }

@@ -1,5 +1,5 @@
 # ports/: servers in the sandbox, reachable from the host's loopback.
-# runs-as: root user single
+# runs-as: root user single rootfs
 load ../lib/helper
 
 # serve KIND ADDRESS PORT: starts a server in the sandbox and waits until it is seen.
