@@ -131,6 +131,26 @@ int files_use_dir(struct files *files, uint64_t ino, struct node_use *ret)
 	return ret->reserved ? -EACCES : 0;
 }
 
+int files_new_begin(struct files *files, uint64_t parent, const char *name, struct files_new *ret)
+{
+	int r = files_use_dir(files, parent, &ret->dir);
+
+	if (r < 0)
+		return r;
+	if (files_is_reserved(parent, name))
+		return -EACCES;
+	ret->name = (struct files_name){.dir = &ret->dir, .parent = parent, .name = name};
+	ret->name.term = files_cache_begin(files, parent, &ret->dir, false);
+	files_own_begin(files, parent, name, &ret->own);
+	return 0;
+}
+
+void files_new_end(struct files_new *made)
+{
+	files_own_end(&made->own);
+	node_use_drop(&made->dir);
+}
+
 int files_check_movable(int dir_fd, uint64_t parent, const char *name)
 {
 	struct statx sx = {0};

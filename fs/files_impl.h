@@ -84,6 +84,19 @@ struct files_name {
 	struct files_term term; /* begun before anything is looked at */
 };
 
+/* A name that a request is about to make. */
+struct files_new {
+	struct node_use dir;
+	struct files_name name;
+	struct files_own own;
+};
+
+/* -EACCES: it, or the directory, is reserved; what files_use_dir() gives. The caller keeps name until the end. */
+int files_new_begin(struct files *files, uint64_t parent, const char *name, struct files_new *ret);
+/* Once the table is right, or nothing was made; a zeroed one is left alone. */
+void files_new_end(struct files_new *made);
+#define auto_new __attribute__((cleanup(files_new_end)))
+
 /* Looks the name up, counts a lookup and fills the entry. */
 int files_enter(struct files *files, const struct files_name *name, struct fuse_entry_param *ret);
 /* The same where the inode has been looked at already. fd: O_PATH of it, taken, or -1. */

@@ -39,21 +39,15 @@ void files_readlink(struct files *files, fuse_req_t req, fuse_ino_t ino)
 static int make_symlink(struct files *files, const char *target, fuse_ino_t parent,
 	const char *name, struct files_term *ret_term, struct fuse_entry_param *ret)
 {
-	auto_use struct node_use dir = {0};
-	auto_own struct files_own own = {0};
-	struct files_name made = {.dir = &dir, .parent = parent, .name = name};
-	int r;
+	auto_new struct files_new made = {0};
+	int r = files_new_begin(files, parent, name, &made);
 
-	r = files_use_dir(files, parent, &dir);
 	if (r < 0)
 		return r;
-	if (files_is_reserved(parent, name))
-		return -EACCES;
-	made.term = *ret_term = files_cache_begin(files, parent, &dir, false);
-	files_own_begin(files, parent, name, &own);
-	if (symlinkat(target, dir.fd, name) < 0)
+	*ret_term = made.name.term;
+	if (symlinkat(target, made.dir.fd, name) < 0)
 		return -errno;
-	return files_enter(files, &made, ret);
+	return files_enter(files, &made.name, ret);
 }
 
 void files_symlink(
@@ -74,25 +68,20 @@ void files_symlink(
 static int make_link(struct files *files, fuse_ino_t ino, fuse_ino_t newparent, const char *newname,
 	struct files_term *ret_term, struct fuse_entry_param *ret)
 {
-	auto_use struct node_use use = {0}, dir = {0};
-	auto_own struct files_own own = {0};
-	struct files_name made = {.dir = &dir, .parent = newparent, .name = newname};
+	auto_use struct node_use use = {0};
+	auto_new struct files_new made = {0};
 	char fd_name[16];
-	int r;
+	int r = files_new_begin(files, newparent, newname, &made);
 
-	r = files_use_dir(files, newparent, &dir);
 	if (r == 0)
 		r = node_table_use(files->nodes, ino, &use);
 	if (r < 0)
 		return r;
-	if (files_is_reserved(newparent, newname))
-		return -EACCES;
-	made.term = *ret_term = files_cache_begin(files, newparent, &dir, false);
+	*ret_term = made.name.term;
 	snprintf(fd_name, sizeof(fd_name), "%d", use.fd);
-	files_own_begin(files, newparent, newname, &own);
-	if (linkat(files->proc_fd, fd_name, dir.fd, newname, AT_SYMLINK_FOLLOW) < 0)
+	if (linkat(files->proc_fd, fd_name, made.dir.fd, newname, AT_SYMLINK_FOLLOW) < 0)
 		return -errno;
-	return files_enter(files, &made, ret);
+	return files_enter(files, &made.name, ret);
 }
 
 void files_link(struct files *files, fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent,

@@ -23,20 +23,14 @@ static int make_node_at(int dir_fd, const char *name, mode_t mode)
 static int make_node(struct files *files, fuse_ino_t parent, const char *name, mode_t mode,
 	struct files_term *ret_term, struct fuse_entry_param *ret)
 {
-	auto_use struct node_use dir = {0};
-	auto_own struct files_own own = {0};
-	struct files_name made = {.dir = &dir, .parent = parent, .name = name};
-	int r;
+	auto_new struct files_new made = {0};
+	int r = files_new_begin(files, parent, name, &made);
 
-	r = files_use_dir(files, parent, &dir);
 	if (r < 0)
 		return r;
-	if (files_is_reserved(parent, name))
-		return -EACCES;
-	made.term = *ret_term = files_cache_begin(files, parent, &dir, false);
-	files_own_begin(files, parent, name, &own);
-	r = make_node_at(dir.fd, name, mode);
-	return r < 0 ? r : files_enter(files, &made, ret);
+	*ret_term = made.name.term;
+	r = make_node_at(made.dir.fd, name, mode);
+	return r < 0 ? r : files_enter(files, &made.name, ret);
 }
 
 static void reply_made(

@@ -221,28 +221,22 @@ static int create(struct files *files, fuse_req_t req, fuse_ino_t parent, const 
 	mode_t mode, struct fuse_file_info *fi, struct files_term *ret_term,
 	struct fuse_entry_param *ret)
 {
-	auto_use struct node_use dir = {0};
-	auto_own struct files_own own = {0};
-	struct files_name made = {.dir = &dir, .parent = parent, .name = name};
+	auto_new struct files_new made = {0};
 	auto_close int fd = -1;
 	struct statx sx = {0};
-	int r;
+	int r = files_new_begin(files, parent, name, &made);
 
-	r = files_use_dir(files, parent, &dir);
 	if (r < 0)
 		return r;
-	if (files_is_reserved(parent, name))
-		return -EACCES;
-	made.term = *ret_term = files_cache_begin(files, parent, &dir, false);
-	files_own_begin(files, parent, name, &own);
-	fd = create_at(files, dir.fd, name, mode, fi->flags);
+	*ret_term = made.name.term;
+	fd = create_at(files, made.dir.fd, name, mode, fi->flags);
 	if (fd == -EEXIST && !(fi->flags & O_EXCL))
-		fd = open_existing(files, dir.fd, name, fi->flags);
+		fd = open_existing(files, made.dir.fd, name, fi->flags);
 	if (fd < 0)
 		return fd;
 	r = files_statx(fd, "", &sx);
 	if (r == 0)
-		r = files_enter_found(files, &made, &sx, -1, ret);
+		r = files_enter_found(files, &made.name, &sx, -1, ret);
 	return r < 0 ? r : attach_made(files, req, take_fd(&fd), ret, fi);
 }
 
