@@ -176,7 +176,7 @@ static int show_info(struct mount *m, const struct synth_node *n, struct buf *re
 	return buf_add_char(ret, '\n');
 }
 
-static struct context *context_of(struct control_call *call)
+static struct context *context_of(const struct control_call *call)
 {
 	return dir_code_context(call->m, &call->node);
 }
@@ -212,30 +212,30 @@ static int begin_timeout(struct control_call *call, const char *text, size_t len
 	return context ? context_set_timeout(context, text, f) : -ESTALE;
 }
 
-static int begin_interrupt(struct control_call *call, const char *text, size_t len, struct fail *f)
+static int act(const struct control_call *call, void (*action)(struct context *context))
 {
 	struct context *context = context_of(call);
 
+	if (!context)
+		return -ESTALE;
+	action(context);
+	return 0;
+}
+
+static int begin_interrupt(struct control_call *call, const char *text, size_t len, struct fail *f)
+{
 	(void)text;
 	(void)len;
 	(void)f;
-	if (!context)
-		return -ESTALE;
-	context_interrupt(context);
-	return 0;
+	return act(call, context_interrupt);
 }
 
 static int begin_restart(struct control_call *call, const char *text, size_t len, struct fail *f)
 {
-	struct context *context = context_of(call);
-
 	(void)text;
 	(void)len;
 	(void)f;
-	if (!context)
-		return -ESTALE;
-	context_restart(context);
-	return 0;
+	return act(call, context_restart);
 }
 
 static int begin_stdin(struct control_call *call, const char *text, size_t len, struct fail *f)
