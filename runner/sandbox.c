@@ -103,29 +103,16 @@ static int open_namespace(pid_t pid, const char *name)
 
 static int send_go(const struct sandbox *s, const struct sandbox_plan *plan)
 {
-	char control[CMSG_SPACE(SANDBOX_LAYERS_MAX * sizeof(int))]
-		__attribute__((aligned(16))) = {0};
 	uint8_t has_lower[SANDBOX_LAYERS_MAX] = {0};
 	int fds[SANDBOX_LAYERS_MAX];
 	size_t len = 0;
-	struct iovec iov = {.iov_base = has_lower, .iov_len = sizeof(has_lower)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 
 	for (size_t i = 0; i < plan->layers_len; i++) {
 		has_lower[i] = plan->layers[i].lower_fd >= 0;
 		if (has_lower[i])
 			fds[len++] = plan->layers[i].lower_fd;
 	}
-	if (len) {
-		msg.msg_control = control;
-		msg.msg_controllen = CMSG_SPACE(len * sizeof(int));
-		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(len * sizeof(int));
-		memcpy(CMSG_DATA(c), fds, len * sizeof(int));
-	}
-	return sendmsg(s->link_fd, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return sandbox_send(s->link_fd, has_lower, sizeof(has_lower), fds, len);
 }
 
 union child_packet {

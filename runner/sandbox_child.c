@@ -22,20 +22,7 @@
 static int send_report(const struct sandbox_plan *plan, const struct sandbox_report *r,
 	const int *fds, size_t fds_len)
 {
-	char control[CMSG_SPACE(2 * sizeof(int))] __attribute__((aligned(16))) = {0};
-	struct iovec iov = {.iov_base = (void *)r, .iov_len = sizeof(*r)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-
-	if (fds_len) {
-		msg.msg_control = control;
-		msg.msg_controllen = CMSG_SPACE(fds_len * sizeof(int));
-		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(fds_len * sizeof(int));
-		memcpy(CMSG_DATA(c), fds, fds_len * sizeof(int));
-	}
-	return sendmsg(plan->link_fds[1], &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return sandbox_send(plan->link_fds[1], r, sizeof(*r), fds, fds_len);
 }
 
 /* Waits until the daemon has written the id maps; the layers that it prepared come along. */

@@ -133,6 +133,13 @@ int sandbox_explain_namespaces(struct fail *f, int err, bool is_root);
 int sandbox_fence_clone(
 	struct sandbox_plan *plan, unsigned long flags, pid_t *ret_pid, struct fail *f);
 
+/* sandbox_link.c */
+
+#define SANDBOX_SEND_MAX SANDBOX_LAYERS_MAX
+
+/* One packet, with at most SANDBOX_SEND_MAX descriptors. 0 or -errno of sendmsg(2). */
+int sandbox_send(int socket, const void *data, size_t len, const int *fds, size_t fds_len);
+
 /* sandbox_child.c: all that happens in the cloned child; never returns. */
 _Noreturn void sandbox_child_main(struct sandbox_plan *plan);
 

@@ -14,15 +14,14 @@
 #define STRING_MAX (128 * 1024)
 #define STRINGS_MAX (2 * 1024 * 1024)
 
-static int send_packet(
-	struct sandbox *s, const void *data, size_t len, const int *fds, size_t fds_len)
+_Static_assert(INIT_FDS_MAX <= SANDBOX_SEND_MAX, "as many descriptors can be sent");
+
+int sandbox_send(int socket, const void *data, size_t len, const int *fds, size_t fds_len)
 {
-	char control[CMSG_SPACE(INIT_FDS_MAX * sizeof(int))] __attribute__((aligned(16))) = {0};
+	char control[CMSG_SPACE(SANDBOX_SEND_MAX * sizeof(int))] __attribute__((aligned(16))) = {0};
 	struct iovec iov = {.iov_base = (void *)data, .iov_len = len};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 
-	if (s->dead)
-		return -EPIPE;
 	if (fds_len) {
 		msg.msg_control = control;
 		msg.msg_controllen = CMSG_SPACE(fds_len * sizeof(int));
@@ -32,11 +31,18 @@ static int send_packet(
 		c->cmsg_len = CMSG_LEN(fds_len * sizeof(int));
 		memcpy(CMSG_DATA(c), fds, fds_len * sizeof(int));
 	}
-	while (sendmsg(s->link_fd, &msg, MSG_NOSIGNAL) < 0) {
+	while (sendmsg(socket, &msg, MSG_NOSIGNAL) < 0)
 		if (errno != EINTR)
-			return errno == ECONNRESET ? -EPIPE : -errno;
-	}
+			return -errno;
 	return 0;
+}
+
+static int send_packet(
+	struct sandbox *s, const void *data, size_t len, const int *fds, size_t fds_len)
+{
+	int r = s->dead ? -EPIPE : sandbox_send(s->link_fd, data, len, fds, fds_len);
+
+	return r == -ECONNRESET ? -EPIPE : r;
 }
 
 static int add_string(struct buf *to, const char *text)
