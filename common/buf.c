@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define READ_BLOCK 8192
 
 void buf_clear(struct buf *b)
 {
@@ -91,6 +94,22 @@ int buf_printf(struct buf *b, const char *format, ...)
 	r = buf_vprintf(b, format, args);
 	va_end(args);
 	return r;
+}
+
+int buf_read(struct buf *b, int fd, size_t max)
+{
+	while (b->len < max) {
+		ssize_t n;
+
+		if (buf_reserve(b, READ_BLOCK) < 0)
+			return -ENOMEM;
+		n = read(fd, b->data + b->len, READ_BLOCK);
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		b->len += (size_t)n;
+		b->data[b->len] = '\0';
+	}
+	return 0;
 }
 
 const char *buf_text(const struct buf *b)

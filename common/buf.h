@@ -29,6 +29,10 @@ int buf_printf(struct buf *b, const char *format, ...) __attribute__((format(pri
 int buf_vprintf(struct buf *b, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 
+/* Appends what is left to read of a descriptor; no more once the buffer has max bytes. 0, -ENOMEM, or -errno of
+ * read(2). */
+int buf_read(struct buf *b, int fd, size_t max);
+
 /* The text, never NULL. Owned by the buffer. */
 const char *buf_text(const struct buf *b);
 

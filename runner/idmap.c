@@ -20,18 +20,7 @@ static int read_file(const char *path, struct buf *to)
 {
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return -errno;
-	while (to->len < FILE_MAX) {
-		if (buf_reserve(to, 4096) < 0)
-			return -ENOMEM;
-		ssize_t n = read(fd, to->data + to->len, 4096);
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		to->len += (size_t)n;
-		to->data[to->len] = '\0';
-	}
-	return 0;
+	return fd < 0 ? -errno : buf_read(to, fd, FILE_MAX);
 }
 
 static bool parse_number(const char **at, char end, unsigned long *ret)

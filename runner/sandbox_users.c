@@ -32,18 +32,7 @@ static int read_file(const struct sandbox *s, const char *path, struct buf *to)
 		return -EINVAL;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
 	auto_close int fd = open(name, O_RDONLY | (any ? 0 : O_NONBLOCK) | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	while (to->len < FILE_MAX) {
-		if (buf_reserve(to, 4096) < 0)
-			return -ENOMEM;
-		ssize_t n = read(fd, to->data + to->len, 4096);
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		to->len += (size_t)n;
-		to->data[to->len] = '\0';
-	}
-	return 0;
+	return fd < 0 ? -errno : buf_read(to, fd, FILE_MAX);
 }
 
 static bool parse_id(const char *text, uint32_t *ret)
