@@ -12,16 +12,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/names.h"
 #include "common/scope.h"
 
 #define ANCESTORS_MAX 64
 #define PF_EXITING 0x4 /* linux/sched.h; field 9 of /proc/PID/stat */
-
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
 
 static ssize_t read_file(int dir_fd, const char *path, char *data, size_t size)
 {
@@ -116,24 +111,16 @@ static bool is_wanted(
 
 static bool holds(int proc_fd, const struct wanted *wanted)
 {
-	DIR *dir auto_call(close_dir) = NULL;
-	int fd = openat(proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir auto_dir = names_open(proc_fd, "fd");
 	struct dirent *entry;
 	char target[4096];
 
-	if (fd < 0)
-		return false;
-	dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
-		return false;
-	}
-	while ((entry = readdir(dir))) {
+	while (dir && (entry = readdir(dir))) {
 		ssize_t n;
 
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		n = readlinkat(fd, entry->d_name, target, sizeof(target) - 1);
+		n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
 		if (n <= 0)
 			continue;
 		target[n] = '\0';

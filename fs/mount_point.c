@@ -1,7 +1,6 @@
 // Mount points: what is at a path, whether a sandbox may be mounted there, and taking mounts away.
 #include "fs/mount_point.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/names.h"
 #include "common/scope.h"
 #include "fs/mount_table.h"
 
@@ -171,24 +171,14 @@ int mount_point_clean(const char *path, struct fail *f)
 
 static int check_empty(const struct mount_point *point, const char *path, struct fail *f)
 {
-	int fd = openat(point->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int r = 0;
+	DIR *dir auto_dir = names_open(point->fd, ".");
 
-	if (!dir) {
-		r = fail_errno(f, -errno, "%s", path);
-		if (fd >= 0)
-			close(fd);
-		return r;
-	}
-	while (r == 0 && (entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			r = fail_set(f, -ENOTEMPTY,
-				"%s: not empty; -o nonempty mounts over what is there", path);
-	}
-	closedir(dir);
-	return r;
+	if (!dir)
+		return fail_errno(f, -errno, "%s", path);
+	if (names_next(dir))
+		return fail_set(f, -ENOTEMPTY,
+			"%s: not empty; -o nonempty mounts over what is there", path);
+	return 0;
 }
 
 static int check(const struct mount_point *point, const char *path, bool nonempty, struct fail *f)

@@ -7,6 +7,7 @@
 //
 // The locks are fcntl(2) locks, because F_GETLK names the process that holds one, and because no
 // child that the daemon forks inherits them.
+#include "common/names.h"
 #include "fs/registry.h"
 
 #include <dirent.h>
@@ -301,14 +302,14 @@ int registry_list(struct registry_entry **ret, size_t *ret_len)
 	struct registry_entry *list = NULL;
 	size_t len = 0;
 	struct dirent *item;
-	DIR *dir;
+	DIR *dir auto_dir = NULL;
 	int r = state_dir_default(".run", &folder, NULL);
 
 	*ret = NULL;
 	*ret_len = 0;
 	if (r < 0)
 		return r;
-	dir = opendir(folder);
+	dir = names_open(AT_FDCWD, folder);
 	if (!dir)
 		return errno == ENOENT ? 0 : -errno;
 	while (r == 0 && (item = readdir(dir))) {
@@ -319,7 +320,6 @@ int registry_list(struct registry_entry **ret, size_t *ret_len)
 		if (snprintf(path, sizeof(path), "%s/%s", folder, item->d_name) < (int)sizeof(path))
 			r = add_to_list(&list, &len, path);
 	}
-	closedir(dir);
 	if (r < 0) {
 		registry_free(list, len);
 		return r;

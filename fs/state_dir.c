@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/names.h"
 #include "common/scope.h"
 #include "common/xdg.h"
 #include "fs/mount_table.h"
@@ -176,31 +177,24 @@ static int lock(struct state_dir *state, const char *mount_point, struct fail *f
 static int check_content(const struct state_dir *state, struct fail *f)
 {
 	bool has_version = faccessat(state->fd, "version", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	int fd = has_version ? -1 : openat(state->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir auto_dir = has_version ? NULL : names_open(state->fd, ".");
 	struct dirent *entry;
 	int r = 0;
 
 	if (has_version)
 		return 0;
-	if (!dir) {
-		r = fail_errno(f, -errno, "state directory %s", state->path);
-		if (fd >= 0)
-			close(fd);
-		return r;
-	}
-	while (r == 0 && (entry = readdir(dir))) {
+	if (!dir)
+		return fail_errno(f, -errno, "state directory %s", state->path);
+	while (r == 0 && (entry = names_next(dir))) {
 		const char *name = entry->d_name;
 
-		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-			strcmp(name, "lock") != 0 && strcmp(name, "version.new") != 0 &&
+		if (strcmp(name, "lock") != 0 && strcmp(name, "version.new") != 0 &&
 			strcmp(name, "probe") != 0)
 			r = fail_set(f, -ENOTEMPTY,
 				"state directory %s: holds other files ('%.60s'), not a sandbox's "
 				"state",
 				state->path, name);
 	}
-	closedir(dir);
 	return r;
 }
 

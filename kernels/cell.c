@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "common/clock.h"
+#include "common/names.h"
 #include "common/scope.h"
 #include "common/waiters.h"
 
@@ -34,18 +35,13 @@ const char *cell_status_name(const struct cell *cell)
 /* Kernels start afresh with every mount, and so do their executions. */
 static int empty_dir(int dir_fd)
 {
-	int own_fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = own_fd < 0 ? NULL : fdopendir(own_fd);
+	DIR *dir auto_dir = names_open(dir_fd, ".");
 	const struct dirent *entry;
 
-	if (!dir) {
-		close_fd(&own_fd);
+	if (!dir)
 		return -errno;
-	}
-	while ((entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			unlinkat(dir_fd, entry->d_name, 0);
-	closedir(dir);
+	while ((entry = names_next(dir)))
+		unlinkat(dir_fd, entry->d_name, 0);
 	return 0;
 }
 

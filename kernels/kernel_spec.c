@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "common/names.h"
 #include "common/scope.h"
 #include "runner/sandbox.h"
 
@@ -63,23 +64,16 @@ static bool look(
 	struct buf path auto_buf = {0};
 	const struct dirent *entry;
 	bool found = false;
-	DIR *dir;
-	int fd;
+	DIR *dir auto_dir = NULL;
 
 	buf_printf(&path, "%s/kernels", dir_path);
-	fd = open_inside(sandbox, buf_text(&path), O_RDONLY | O_DIRECTORY);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		close_fd(&fd);
-		return false;
-	}
-	for (unsigned n = 0; !found && n < ENTRIES_MAX && (entry = readdir(dir)); n++) {
+	dir = names_take(open_inside(sandbox, buf_text(&path), O_RDONLY | O_DIRECTORY));
+	for (unsigned n = 0; dir && !found && n < ENTRIES_MAX && (entry = readdir(dir)); n++) {
 		if (entry->d_name[0] == '.' || !is_spec(sandbox, buf_text(&path), entry->d_name))
 			continue;
 		buf_printf(names, " %s", entry->d_name);
 		found = !strcasecmp(entry->d_name, name);
 	}
-	closedir(dir);
 	return found;
 }
 

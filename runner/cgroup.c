@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "common/names.h"
 #include "common/scope.h"
 #include "runner/cgroup_impl.h"
 
@@ -34,20 +35,7 @@ int cgroup_read_text(int dir_fd, const char *name, struct buf *to)
 {
 	auto_close int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return -errno;
-	while (to->len < TEXT_MAX) {
-		if (buf_reserve(to, 4096) < 0)
-			return -ENOMEM;
-		ssize_t n = read(fd, to->data + to->len, 4096);
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		to->len += (size_t)n;
-		to->data[to->len] = '\0';
-	}
-	return 0;
+	return fd < 0 ? -errno : buf_read(to, fd, TEXT_MAX);
 }
 
 int cgroup_write(int dir_fd, const char *name, const char *text)
@@ -136,17 +124,12 @@ static int open_own(const struct mount *m, const char *own)
 /* A group and those in it, one level deep: all that this program makes. */
 static int remove_with_children(int parent_fd, const char *name)
 {
-	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir auto_dir = names_open(parent_fd, name);
 	struct dirent *d;
 
-	if (!dir)
-		close_fd(&fd);
-	while (dir && (d = readdir(dir)))
-		if (d->d_type == DT_DIR && d->d_name[0] != '.')
-			unlinkat(fd, d->d_name, AT_REMOVEDIR);
-	if (dir)
-		closedir(dir);
+	while (dir && (d = names_next(dir)))
+		if (d->d_type == DT_DIR)
+			unlinkat(dirfd(dir), d->d_name, AT_REMOVEDIR);
 	return unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
@@ -154,23 +137,17 @@ static int remove_with_children(int parent_fd, const char *name)
  * cannot be removed; one so young may just be about to get them. */
 static void sweep(int parent_fd)
 {
-	int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir auto_dir = names_open(parent_fd, ".");
 	time_t now = time(NULL);
 	struct dirent *d;
 	struct stat st;
 
-	if (!dir) {
-		close_fd(&fd);
-		return;
-	}
-	while ((d = readdir(dir))) {
+	while (dir && (d = readdir(dir))) {
 		if (strncmp(d->d_name, PREFIX, strlen(PREFIX)) == 0 &&
 			fstatat(parent_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 			st.st_ctime + YOUNG_SEC < now)
 			remove_with_children(parent_fd, d->d_name);
 	}
-	closedir(dir);
 }
 
 static int make_group(struct cgroup *c, struct group *g, int parent_fd)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "common/names.h"
 #include "common/scope.h"
 
 #define NAMELESS_MAX 4096
@@ -54,24 +55,19 @@ static void count(struct disk_use *use, const struct stat *st)
 /* Counts what is in a directory, and notes the directories among it. */
 static int read_level(struct walk *w, struct level *level)
 {
-	int fd = openat(w->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir auto_dir = names_open(w->fd, ".");
 	struct dirent *d;
 	struct stat st;
 
-	if (!dir) {
-		close_fd(&fd);
+	if (!dir)
 		return -errno;
-	}
-	while (!atomic_load(w->cancelled) && (d = readdir(dir))) {
-		if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") ||
-			fstatat(w->fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	while (!atomic_load(w->cancelled) && (d = names_next(dir))) {
+		if (fstatat(w->fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		count(w->use, &st);
 		if (S_ISDIR(st.st_mode) && st.st_dev == level->dev)
 			buf_add(&level->names, d->d_name, strlen(d->d_name) + 1);
 	}
-	closedir(dir);
 	return level->names.error;
 }
 
@@ -156,21 +152,16 @@ int disk_use_add(int dir_fd, const char *name, const atomic_bool *cancelled, str
 static void add_of_process(
 	int proc_fd, const char *pid, dev_t device, struct buf *seen, struct disk_use *ret)
 {
+	DIR *dir auto_dir = NULL;
 	struct dirent *d;
 	struct stat st;
 	char path[32];
 
 	snprintf(path, sizeof(path), "%.10s/fd", pid);
-	int fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!dir) {
-		close_fd(&fd);
-		return;
-	}
-	while ((d = readdir(dir))) {
-		if (d->d_name[0] == '.' || fstatat(fd, d->d_name, &st, 0) < 0 ||
-			!S_ISREG(st.st_mode) || st.st_nlink || st.st_dev != device)
+	dir = names_open(proc_fd, path);
+	while (dir && (d = names_next(dir))) {
+		if (fstatat(dirfd(dir), d->d_name, &st, 0) < 0 || !S_ISREG(st.st_mode) ||
+			st.st_nlink || st.st_dev != device)
 			continue;
 		if (seen->len && memmem(seen->data, seen->len, &st.st_ino, sizeof(st.st_ino)))
 			continue;
@@ -178,23 +169,16 @@ static void add_of_process(
 			buf_add(seen, &st.st_ino, sizeof(st.st_ino));
 		count(ret, &st);
 	}
-	closedir(dir);
 }
 
 void disk_use_add_nameless(
 	int proc_fd, dev_t device, const atomic_bool *cancelled, struct disk_use *ret)
 {
 	struct buf seen auto_buf = {0};
-	int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir auto_dir = names_open(proc_fd, ".");
 	struct dirent *d;
 
-	if (!dir) {
-		close_fd(&fd);
-		return;
-	}
-	while (!atomic_load(cancelled) && (d = readdir(dir)))
+	while (dir && !atomic_load(cancelled) && (d = readdir(dir)))
 		if (d->d_name[0] >= '1' && d->d_name[0] <= '9')
 			add_of_process(proc_fd, d->d_name, device, &seen, ret);
-	closedir(dir);
 }

@@ -9,34 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/names.h"
 #include "common/scope.h"
 
 #define DEPTH_MAX 32
 #define FILE_MAX (16 * 1024 * 1024)
 #define TEXT_MAX (1024 * 1024)
-
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
-#define auto_dir __attribute__((cleanup(close_dir)))
-
-/* Takes fd over. */
-static DIR *open_dir(int fd)
-{
-	DIR *dir = fdopendir(fd);
-
-	if (!dir)
-		close(fd);
-	return dir;
-}
-
-static bool is_dots(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
 
 /* Opens a regular file whose size is known to be sane. */
 static int open_regular(int dir_fd, const char *name, off_t max, struct stat *ret)
@@ -129,16 +107,14 @@ static int copy_entry(struct copy *c, int from_fd, int to_fd, const struct diren
 
 static int copy_dir(struct copy *c, int from_fd, int to_fd, int depth)
 {
-	auto_dir DIR *dir = open_dir(fcntl(from_fd, F_DUPFD_CLOEXEC, 3));
+	auto_dir DIR *dir = names_take(fcntl(from_fd, F_DUPFD_CLOEXEC, 3));
 	size_t len = strlen(c->path);
 	struct dirent *d;
 	int err = 0;
 
 	if (!dir)
 		return -errno;
-	while (err == 0 && (d = readdir(dir))) {
-		if (is_dots(d->d_name))
-			continue;
+	while (err == 0 && (d = names_next(dir))) {
 		int n = snprintf(
 			c->path + len, sizeof(c->path) - len, "%s%s", len ? "/" : "", d->d_name);
 		if ((size_t)n < sizeof(c->path) - len && c->wanted(c->arg, c->path))
@@ -162,16 +138,14 @@ static int remove_at(int dir_fd, const char *name, int depth)
 		return 0;
 	if ((errno != EISDIR && errno != EPERM) || depth >= DEPTH_MAX + 2)
 		return -errno;
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	auto_dir DIR *dir = fd < 0 ? NULL : open_dir(fd);
+	auto_dir DIR *dir =
+		names_take(openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 	struct dirent *d;
 	int err = 0;
 	if (!dir)
 		return -errno;
-	while (err == 0 && (d = readdir(dir))) {
-		if (!is_dots(d->d_name))
-			err = remove_at(dirfd(dir), d->d_name, depth + 1);
-	}
+	while (err == 0 && (d = names_next(dir)))
+		err = remove_at(dirfd(dir), d->d_name, depth + 1);
 	if (err == 0 && unlinkat(dir_fd, name, AT_REMOVEDIR) < 0)
 		err = -errno;
 	return err;
@@ -189,19 +163,12 @@ int sandbox_copy_read(int dir_fd, const char *path, struct buf *to)
 	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC |
 		    (dir_fd == AT_FDCWD ? 0 : O_NOFOLLOW);
 	auto_close int fd = openat(dir_fd, path, flags);
+	int r;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	while (to->len < TEXT_MAX) {
-		if (buf_reserve(to, 8192) < 0)
-			return -ENOMEM;
-		ssize_t n = read(fd, to->data + to->len, 8192);
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		to->len += (size_t)n;
-		to->data[to->len] = '\0';
-	}
-	return -EFBIG;
+	r = buf_read(to, fd, TEXT_MAX);
+	return r == 0 && to->len >= TEXT_MAX ? -EFBIG : r;
 }

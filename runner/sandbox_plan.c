@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/names.h"
 #include "common/scope.h"
 #include "runner/seccomp_filter.h"
 
@@ -83,16 +84,11 @@ static void add_drivers(struct sandbox_plan *plan)
 /* Nothing could run in an empty one, and it is likely not the directory that was meant. */
 static int check_content(const char *rootfs, struct fail *f)
 {
-	struct dirent *d;
-	bool is_empty = true;
-	DIR *dir = opendir(rootfs);
+	DIR *dir auto_dir = names_open(AT_FDCWD, rootfs);
 
 	if (!dir)
 		return fail_errno(f, -errno, "rootfs %s", rootfs);
-	while (is_empty && (d = readdir(dir)))
-		is_empty = !strcmp(d->d_name, ".") || !strcmp(d->d_name, "..");
-	closedir(dir);
-	return is_empty
+	return !names_next(dir)
 		       ? fail_set(f, -EINVAL,
 				 "rootfs %s is empty: it needs the tree of an operating system, as "
 				 "mmdebstrap makes one",

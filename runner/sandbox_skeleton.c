@@ -4,6 +4,7 @@
 //
 // All directories would take seconds at the first mount, so that one gets those near the top, where
 // most packages put things; all of them are made meanwhile, for the mounts that follow.
+#include "common/names.h"
 #include "runner/sandbox_impl.h"
 
 #include <dirent.h>
@@ -23,12 +24,6 @@
 #define NEAR_DEPTH 3
 #define ALL_DEPTH 28
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -88,20 +83,16 @@ static int copy_one(const struct walk *w, int from_fd, int to_fd, const char *na
 
 static int copy_dirs(const struct walk *w, int from_fd, int to_fd, unsigned depth)
 {
-	int fd = fcntl(from_fd, F_DUPFD_CLOEXEC, 3);
-	DIR *dir __attribute__((cleanup(close_dir))) = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir auto_dir = names_take(fcntl(from_fd, F_DUPFD_CLOEXEC, 3));
 	struct dirent *d;
 	int err = 0;
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	if (!dir)
 		return -errno;
-	}
-	while (err == 0 && (d = readdir(dir))) {
+	while (err == 0 && (d = names_next(dir))) {
 		if (w->cancelled && atomic_load(w->cancelled))
 			return -ECANCELED;
-		if (d->d_type == DT_DIR && strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
+		if (d->d_type == DT_DIR)
 			err = copy_one(w, from_fd, to_fd, d->d_name, depth);
 	}
 	return err;
@@ -241,8 +232,7 @@ static bool is_of_key(const struct sandbox_skeleton *k, const char *name)
 /* Those of other states of the host, which no sandbox uses, and what was left unfinished. */
 static void remove_old(const struct sandbox_skeleton *k, const atomic_bool *cancelled)
 {
-	int fd = fcntl(k->base_fd, F_DUPFD_CLOEXEC, 3);
-	DIR *dir __attribute__((cleanup(close_dir))) = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir auto_dir = names_take(fcntl(k->base_fd, F_DUPFD_CLOEXEC, 3));
 	struct dirent *d;
 
 	while (dir && (d = readdir(dir)) && !atomic_load(cancelled)) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/names.h"
 #include "common/scope.h"
 
 /* One process's times (its own and of the children that it reaped) and resident memory; see
@@ -44,14 +45,10 @@ static int sum_proc(int proc_fd, struct sandbox_usage *ret)
 {
 	uint64_t ticks, pages, all_ticks = 0, all_pages = 0;
 	struct dirent *d;
-	/* Opened anew: a directory's position is shared by all copies of its descriptor. */
-	int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir auto_dir = names_open(proc_fd, ".");
 
-	if (!dir) {
-		close_fd(&fd);
+	if (!dir)
 		return -errno;
-	}
 	while ((d = readdir(dir))) {
 		if (d->d_name[0] < '1' || d->d_name[0] > '9' ||
 			!read_stat(proc_fd, d->d_name, &ticks, &pages))
@@ -60,7 +57,6 @@ static int sum_proc(int proc_fd, struct sandbox_usage *ret)
 		all_pages += pages;
 		ret->pids++;
 	}
-	closedir(dir);
 	ret->cpu_usec = all_ticks * (USEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 	ret->memory_bytes = all_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	return 0;
@@ -99,17 +95,12 @@ static bool kill_one(int proc_fd, const char *pid)
 
 unsigned sandbox_kill_all(const struct sandbox *s)
 {
-	int fd = openat(s->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir auto_dir = names_open(s->proc_fd, ".");
 	unsigned killed = 0;
 	struct dirent *d;
 
-	if (!dir)
-		close_fd(&fd);
 	while (dir && (d = readdir(dir)))
 		if (d->d_name[0] >= '1' && d->d_name[0] <= '9' && strcmp(d->d_name, "1") != 0)
 			killed += kill_one(s->proc_fd, d->d_name);
-	if (dir)
-		closedir(dir);
 	return killed;
 }

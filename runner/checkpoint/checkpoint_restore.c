@@ -16,6 +16,7 @@
 
 #include "common/fault.h"
 #include "common/json_out.h"
+#include "common/names.h"
 #include "common/scope.h"
 #include "runner/checkpoint/checkpoint_row.h"
 #include "runner/checkpoint/extract.h"
@@ -249,19 +250,14 @@ int checkpoint_restore(const struct checkpoint_env *env, const struct checkpoint
 
 int checkpoint_restore_clean(int tree_fd)
 {
-	int fd = openat(tree_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir auto_dir = names_open(tree_fd, ".");
 	struct dirent *entry;
 	int r = 0;
 
-	if (!dir) {
-		r = -errno;
-		close_fd(&fd);
-		return r;
-	}
+	if (!dir)
+		return -errno;
 	while ((entry = readdir(dir)))
 		if (!strncmp(entry->d_name, STAGE, strlen(STAGE)))
 			r = tree_remove(tree_fd, entry->d_name);
-	closedir(dir);
 	return r;
 }

@@ -15,6 +15,7 @@
 
 #include "common/buf.h"
 #include "common/fault.h"
+#include "common/names.h"
 #include "common/scope.h"
 #include "common/xdg.h"
 #include "runner/checkpoint/store_index.h"
@@ -204,23 +205,16 @@ static int remove_row(struct store *s, const char *project, uint32_t number, str
 static int each_name(
 	int dir_fd, int (*each)(void *arg, const char *name), void *arg, uint64_t *removed)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir auto_dir = names_open(dir_fd, ".");
 	struct dirent *entry;
 	int r = 0;
 
-	if (!dir) {
-		r = -errno;
-		close_fd(&fd);
-		return r;
-	}
-	while (r >= 0 && (entry = readdir(dir))) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
+	if (!dir)
+		return -errno;
+	while (r >= 0 && (entry = names_next(dir))) {
 		r = each(arg, entry->d_name);
 		*removed += r > 0;
 	}
-	closedir(dir);
 	return r < 0 ? r : 0;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/names.h"
 #include "common/scope.h"
 
 #define DEPTH_MAX 64 /* from here on, directories are moved up before they are emptied */
@@ -40,23 +41,17 @@ static int move_up(struct removal *r, int dir_fd, const char *name)
 
 static int empty(struct removal *r, int fd)
 {
-	DIR *dir = fdopendir(fd);
+	DIR *dir auto_dir = names_take(fd);
 	struct dirent *entry;
 	int first = 0, one;
 
-	if (!dir) {
-		first = -errno;
-		close(fd);
-		return first;
-	}
-	while ((entry = readdir(dir))) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
+	if (!dir)
+		return -errno;
+	while ((entry = names_next(dir))) {
 		one = remove_in(r, fd, entry->d_name);
 		if (first == 0)
 			first = one;
 	}
-	closedir(dir);
 	return first;
 }
 

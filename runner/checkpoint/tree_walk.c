@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/buf.h"
+#include "common/names.h"
 #include "common/scope.h"
 
 /* A directory under way. */
@@ -61,33 +62,26 @@ static int sort_names(struct frame *frame)
 
 static bool is_wanted(const struct dirent *entry, bool only_directories)
 {
-	if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-		return false;
 	return !only_directories || entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
 }
 
 static int read_names(struct frame *frame, bool only_directories)
 {
 	int fd = tree_walk_reopen(frame->entry.fd, O_RDONLY | O_DIRECTORY);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir auto_dir = names_take(fd);
 	struct dirent *entry;
-	int r;
 
-	if (!dir) {
-		r = fd < 0 ? fd : -errno;
-		if (fd >= 0)
-			close(fd);
-		return r;
-	}
-	while ((errno = 0, entry = readdir(dir))) {
+	if (fd < 0)
+		return fd;
+	if (!dir)
+		return -errno;
+	while ((errno = 0, entry = names_next(dir))) {
 		if (!is_wanted(entry, only_directories))
 			continue;
 		buf_add(&frame->text, entry->d_name, strlen(entry->d_name) + 1);
 		frame->len++;
 	}
-	r = -errno;
-	closedir(dir);
-	return r < 0 ? r : sort_names(frame);
+	return errno ? -errno : sort_names(frame);
 }
 
 static void pop(struct walk *w)
