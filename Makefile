@@ -129,7 +129,7 @@ DEPS_BROWSER_yes := chromium tigervnc-standalone-server fonts-liberation fonts-n
 # For the tests of re-export. The servers themselves are unpacked below build/, not installed: each
 # package would start a server on this machine. EXPORT=no leaves them out.
 EXPORT ?= yes
-DEPS += libnfs-dev libnfs-utils iproute2 file
+DEPS += libnfs-dev libnfs-utils netbase iproute2 file
 SERVERS_yes := nfs-ganesha nfs-ganesha-vfs diod
 
 # For files/ at full speed: a libfuse that lets the kernel read and write by itself, built from Debian's

@@ -25,7 +25,7 @@ code() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
 
 @test "an outside client shares the pages, and downloads still arrive" {
 	ask goto "$PAGES/"
-	NODE_PATH=$HELPERS/drivers/browser/node_modules node -e '
+	driver_node -e '
 		const { chromium } = require("playwright-core");
 		(async () => {
 			const browser = await chromium.connectOverCDP(process.argv[1]);
@@ -42,7 +42,7 @@ code() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
 # The page at live_url in a browser of the host's, with the text of $1 as what is done there: `page`, and
 # what follows $1 as process.argv.
 look() {
-	NODE_PATH=$HELPERS/drivers/browser/node_modules node -e '
+	driver_node -e '
 		const { chromium } = require("playwright-core");
 		const fs = require("fs");
 		(async () => {

