@@ -5,7 +5,7 @@ load ../lib/helper
 # Each command of the tour with what it should show, run in one shell as a reader would.
 @test "thirty seconds of the README" {
 	umount_sandbox
-	run /usr/bin/python3 - "$REPO/README.md" "$SANDPIT" <<'PY'
+	run /usr/bin/python3 - "$TEST_LIB/../README.md" "$SANDPIT" <<'PY'
 import os, re, subprocess, sys
 text = open(sys.argv[1]).read().split("## Thirty seconds")[1].split("\n## ")[0]
 lines = [l[4:] for l in text.splitlines() if l.startswith("    ")]
