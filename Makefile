@@ -109,7 +109,8 @@ include tests/tests.mk
 DEPS := gcc make pkg-config libc6-dev libfuse3-dev libseccomp-dev libjson-c-dev libsqlite3-dev \
 	libinih-dev libarchive-dev libssl-dev fuse3 uidmap passt slirp4netns \
 	bats libcmocka-dev clang libclang-rt-14-dev clang-format mandoc bubblewrap strace jq perl python3 nodejs git vim \
-	curl attr acl procps util-linux iproute2 openssl mmdebstrap zstd
+	curl attr acl procps util-linux iproute2 openssl mmdebstrap zstd \
+	sqlite3 python3-pip
 
 # For code/: libraries of the Jupyter driver, and the languages with what their users take for
 # granted. Large: about 800 MB with all that they need; CODE=no leaves the languages out.

@@ -17,15 +17,15 @@ mount_failing() { LD_PRELOAD=$HELPERS/failing_alloc mount_sandbox; }
 # Of files/ some stay, as long as there are few, or because libfuse has no memory to tell of a close.
 other_fds() { ls -l "/proc/$(daemon_pid)/fd" | grep -vc -e '-> /'; }
 
+few_more_fds() { (($(other_fds) <= before + 16)); }
+
 # Once each allocation of each operation of a group has failed.
 check() {
-	local before
-
 	mount_failing
 	before=$(other_fds)
 	timeout 100 python3 "$TEST_LIB/failing_alloc.py" "$D" "$FAILING_ALLOC" "$1" >"$T/told" || fail "$(cat "$T/told")"
 	cat "$T/told"
-	(($(other_fds) <= before + 16)) || fail "descriptors: $(ls -l "/proc/$(daemon_pid)/fd")"
+	wait_for few_more_fds || fail "descriptors: $(ls -l "/proc/$(daemon_pid)/fd")"
 	umount_sandbox
 }
 
