@@ -35,6 +35,8 @@ struct loop {
 	void *thread_start_arg;
 
 	atomic_bool stop;
+	atomic_uint out; /* loans of before loop_stop() that are not back */
+	atomic_bool over; /* nobody leads any more, nor will */
 	atomic_int baton;
 	atomic_uint loans; /* counts loop_lend() */
 	atomic_bool watching;
@@ -50,6 +52,7 @@ struct loop {
 };
 
 static _Thread_local bool leads;
+static _Thread_local bool is_out; /* counted in out */
 
 static void *thread_main(void *arg);
 
@@ -111,7 +114,6 @@ void loop_stop(struct loop *loop)
 	eventfd_write(loop->wake_fd, 1);
 	pthread_mutex_lock(&loop->lock);
 	pthread_cond_broadcast(&loop->promoted);
-	pthread_cond_broadcast(&loop->watcher_wake);
 	pthread_mutex_unlock(&loop->lock);
 }
 
@@ -195,10 +197,11 @@ static int wait_msec(struct loop *loop)
 	return due > 3600000 ? 3600000 : (int)due;
 }
 
-/* Runs handlers until the loop stops or the baton was given to another thread meanwhile. */
+/* Runs handlers until the loop stops or the baton was given to another thread meanwhile. Who is out at the
+ * stop may wait for what only handlers give. */
 static void lead(struct loop *loop)
 {
-	while (!atomic_load(&loop->stop)) {
+	while (!atomic_load(&loop->stop) || atomic_load(&loop->out)) {
 		struct epoll_event *event;
 		struct loop_source *source;
 
@@ -223,6 +226,8 @@ static void lead(struct loop *loop)
 
 void loop_lend(struct loop *loop)
 {
+	is_out = !atomic_load(&loop->stop);
+	atomic_fetch_add(&loop->out, is_out);
 	atomic_fetch_add_explicit(&loop->loans, 1, memory_order_relaxed);
 	atomic_store(&loop->baton, LENT);
 	if (atomic_load(&loop->watching))
@@ -237,6 +242,10 @@ bool loop_reclaim(struct loop *loop)
 {
 	int lent = LENT;
 
+	atomic_fetch_sub(&loop->out, is_out);
+	if (is_out && atomic_load(&loop->stop))
+		eventfd_write(loop->wake_fd, 1);
+	is_out = false;
 	leads = atomic_compare_exchange_strong(&loop->baton, &lent, HELD);
 	return leads;
 }
@@ -270,21 +279,18 @@ static void promote(struct loop *loop, unsigned max_threads)
 	pthread_mutex_unlock(&loop->lock);
 }
 
-/* Waits for a promotion. False when the loop stops. */
+/* Waits for a promotion. False: there is none, and the loop stops. */
 static bool follow(struct loop *loop)
 {
-	bool stop;
-
 	pthread_mutex_lock(&loop->lock);
 	loop->idle++;
 	while (!loop->promotions && !atomic_load(&loop->stop))
 		pthread_cond_wait(&loop->promoted, &loop->lock);
 	loop->idle--;
-	stop = atomic_load(&loop->stop);
-	if (loop->promotions)
+	leads = loop->promotions;
+	if (leads)
 		loop->promotions--;
 	pthread_mutex_unlock(&loop->lock);
-	leads = !stop;
 	return leads;
 }
 
@@ -325,7 +331,7 @@ static void watcher_sleep(struct loop *loop)
 	pthread_mutex_lock(&loop->lock);
 	atomic_store(&loop->watching, false);
 	while (!atomic_load(&loop->watching) && atomic_load(&loop->baton) != LENT &&
-		!atomic_load(&loop->stop))
+		!atomic_load(&loop->over))
 		pthread_cond_wait(&loop->watcher_wake, &loop->lock);
 	atomic_store(&loop->watching, true);
 	pthread_mutex_unlock(&loop->lock);
@@ -338,7 +344,7 @@ static void *watcher_main(void *arg)
 	const struct timespec tick = {.tv_nsec = TICK_NSEC};
 	unsigned before = atomic_load(&loop->loans), quiet = 0, late = 0;
 
-	while (!atomic_load(&loop->stop)) {
+	while (!atomic_load(&loop->over)) {
 		unsigned loans;
 
 		if (quiet >= QUIET_TICKS)
@@ -370,11 +376,12 @@ int loop_run(struct loop *loop, unsigned max_threads)
 	leads = true;
 	do
 		lead(loop);
-	while (!atomic_load(&loop->stop) && follow(loop));
-	loop_stop(loop);
+	while (follow(loop));
 	pthread_mutex_lock(&loop->lock);
 	while (loop->threads > 1)
 		pthread_cond_wait(&loop->thread_ended, &loop->lock);
+	atomic_store(&loop->over, true);
+	pthread_cond_signal(&loop->watcher_wake);
 	pthread_mutex_unlock(&loop->lock);
 	pthread_join(watcher, NULL);
 	return 0;

@@ -39,7 +39,8 @@ int loop_run(struct loop *loop, unsigned max_threads);
 /* Called in each thread of the loop before it does anything else; for per-thread credentials. */
 void loop_set_thread_start(struct loop *loop, void (*start)(void *arg), void *arg);
 
-/* Makes loop_run() return, from any thread, once running handlers are done. */
+/* Makes loop_run() return, from any thread, once running handlers are done. Those that have lent the baton
+ * may wait for others, which are run until they are back; what is lent from now on must not. */
 void loop_stop(struct loop *loop);
 bool loop_stopping(struct loop *loop);
 

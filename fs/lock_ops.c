@@ -103,9 +103,13 @@ static void wake(struct mount *m, uint64_t file)
 	}
 }
 
-/* Who has the lock of a file must find what others wrote before they gave it up. */
+/* Who has the lock of a file must find what others wrote before they gave it up. For that the kernel gives
+ * up pages of the file, which waits for requests to read and write them, and at the end nobody answers
+ * those. */
 static void answer(fuse_req_t req, struct asked *asked, int r)
 {
+	if (r == 0 && asked->files && !unlocks(asked) && loop_stopping(asked->m->loop))
+		r = -ENOTCONN;
 	if (r < 0 || !asked->files || unlocks(asked)) {
 		fuse_reply_err(req, -r);
 		return;

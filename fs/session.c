@@ -73,6 +73,7 @@ static void on_requests(struct loop_source *loop_source, uint32_t events)
 		handled++;
 		spin_found(&m->spin);
 		if (n <= 0) {
+			loop_unwatch(m->loop, loop_source);
 			loop_stop(m->loop);
 			return;
 		}

@@ -370,3 +370,36 @@ both_insert() {
 	wait "$waiter" || true
 	not_mounted
 }
+
+# Who gets a lock has its pages given up, and what was written to them through a mapping is stored for that: by
+# requests, which somebody has to answer. With disk= also root's mappings pass through the daemon.
+@test "ended by a signal while locks are taken on a file that is mapped" {
+	local daemon round
+
+	umount_sandbox
+	cat >mapped.py <<-'END'
+		import fcntl, mmap, sys
+		f = open(sys.argv[1], "r+b")
+		pages = mmap.mmap(f.fileno(), 8 * 4096)
+		for n in range(10 ** 9):
+		    for page in range(8):
+		        pages[page * 4096] = n & 255
+		    fcntl.lockf(f, fcntl.LOCK_EX)
+		    fcntl.lockf(f, fcntl.LOCK_UN)
+		    if n == 50:
+		        open("going", "w").close()
+	END
+	for round in 1 2 3 4 5; do
+		mount_sandbox -o name=locks -o disk=1G
+		start_run 'exec sleep 1000'
+		head -c 32768 /dev/zero >"$W/mapped"
+		rm -f going
+		start python3 mapped.py "$W/mapped" 2>/dev/null
+		wait_for is_file going
+		daemon=$(daemon_pid)
+		kill -TERM "$daemon"
+		wait_for ended_pid "$daemon"
+		not_mounted
+		wait "$PID" || true
+	done
+}

@@ -1,10 +1,12 @@
 // The event loop: timers in order, sources, and the baton that passes to another thread when its
 // holder does not come back.
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -180,6 +182,47 @@ static void those_that_never_come_back_hold_up_nobody(void **state)
 	close(stuck.back_fd);
 }
 
+/* One is out when the loop is told to stop, and waits for what the handler of another source gives. */
+static bool answered;
+
+static void serve_unfinished(struct loop_source *source, uint32_t events)
+{
+	struct pollfd back = {.fd = lending.back_fd, .events = POLLIN};
+
+	(void)events;
+	loop_unwatch(lending.loop, source);
+	loop_lend(lending.loop);
+	loop_stop(lending.loop);
+	eventfd_write(lending.quick.fd, 1);
+	answered = poll(&back, 1, 10000) == 1;
+	loop_reclaim(lending.loop);
+}
+
+static void serve_answer(struct loop_source *source, uint32_t events)
+{
+	(void)events;
+	loop_unwatch(lending.loop, source);
+	eventfd_write(lending.back_fd, 1);
+}
+
+static void who_is_out_at_the_end_is_still_served(void **state)
+{
+	unsigned threads = *(unsigned *)*state;
+
+	lending.back_fd = eventfd(0, 0);
+	lending.slow = (struct loop_source){.fd = eventfd(1, 0), .ready = serve_unfinished};
+	lending.quick = (struct loop_source){.fd = eventfd(0, 0), .ready = serve_answer};
+	assert_int_equal(loop_new(&lending.loop), 0);
+	assert_int_equal(loop_watch(lending.loop, &lending.slow, EPOLLIN), 0);
+	assert_int_equal(loop_watch(lending.loop, &lending.quick, EPOLLIN), 0);
+	assert_int_equal(loop_run(lending.loop, threads), 0);
+	assert_true(answered);
+	loop_free(lending.loop);
+	close(lending.slow.fd);
+	close(lending.quick.fd);
+	close(lending.back_fd);
+}
+
 /* Many loans, some of them late: the counter below is touched by leaders only, so under a race
  * detector any hole in the hand-over shows. */
 #define LOANS 3000
@@ -221,11 +264,14 @@ static void the_baton_is_held_by_one(void **state)
 
 int main(void)
 {
+	static unsigned one = 1, four = 4;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timers_fire_in_order),
 		cmocka_unit_test(a_canceled_timer_does_not_fire),
 		cmocka_unit_test(a_late_holder_loses_the_baton),
 		cmocka_unit_test(those_that_never_come_back_hold_up_nobody),
+		cmocka_unit_test_prestate(who_is_out_at_the_end_is_still_served, &four),
+		cmocka_unit_test_prestate(who_is_out_at_the_end_is_still_served, &one),
 		cmocka_unit_test(the_baton_is_held_by_one),
 	};
 
