@@ -46,6 +46,7 @@ serve_at_free_port() {
 
 stop_server() {
 	kill "$SERVER"
+	wait_for ended_pid "$SERVER"
 	wait "$SERVER" 2>/dev/null || true
 }
 
@@ -179,4 +180,51 @@ remote() {
 	else
 		nfs "$@"
 	fi
+}
+
+# hold NAME VERB ARG...: a client that has opened its file, reads from $T/text, and waits. release NAME lets it
+# go on and sets GOT to what it has said since; vanish NAME kills it.
+declare -gA HOLDERS
+
+# An error may have the word in it, too.
+opened() { grep -qx open "$T/got.$1"; }
+opened_or_ended() { opened "$1" || ended_pid "${HOLDERS[$1]}"; }
+
+hold() {
+	local name=$1
+
+	shift
+	mkfifo "$T/go.$name"
+	: >>"$T/text"
+	# Emptied before it is waited for: the word of the last one of this name is not that of this one.
+	: >"$T/got.$name"
+	remote wait "$T/go.$name" "$@" >>"$T/got.$name" <"$T/text" 3>&- &
+	HOLDERS[$name]=$!
+	STARTED+=("$!")
+	wait_for opened_or_ended "$name"
+	opened "$name" || fail "a client for '$*' has opened nothing: $(cat "$T/got.$name")"
+}
+
+release() {
+	local gate
+
+	# Open until the client has ended: it may not have come to the FIFO yet, or never come.
+	exec {gate}<>"$T/go.$1"
+	wait_for ended_pid "${HOLDERS[$1]}"
+	exec {gate}>&-
+	wait "${HOLDERS[$1]}" || true
+	GOT=$(tail -n +2 "$T/got.$1")
+	rm "$T/go.$1"
+}
+
+vanish() { kill_clients "${HOLDERS[$1]}"; }
+
+# kill_clients PID...: those, and what they have started: the clients themselves.
+kill_clients() {
+	local pid
+
+	for pid; do
+		kill -KILL $(pgrep -P "$pid") "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
 }

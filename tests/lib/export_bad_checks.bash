@@ -76,21 +76,6 @@ check_deep() {
 	eq "$(inside 'ls -A /work')" ''
 }
 
-# later PATH: a client that has opened it and waits; now() lets it read on, and sets GOT.
-later() {
-	rm -f "$T/go"
-	mkfifo "$T/go"
-	start remote wait "$T/go" cat "$1" >"$T/got"
-	LATER=$PID
-	wait_for has_text "$T/got" open
-}
-
-now() {
-	: >"$T/go"
-	wait "$LATER" || true
-	GOT=$(tail -n +2 "$T/got")
-}
-
 # That of a file that was open is its own, or none; never another's.
 check_replaced() {
 	local how old='first content'
@@ -98,15 +83,15 @@ check_replaced() {
 	for how in 'rm f; mkdir f; echo other >f/f' 'rm f; echo other >f' 'echo other >g; mv g f' \
 		'rm f; ln -s g f; echo other >g' 'rm f; mkfifo f' 'mkdir h; cd /; rm -r work/f; mv work/h work/f'; do
 		inside "rm -rf /work/*; echo $old >/work/f"
-		later /files/work/f
+		hold reader cat /files/work/f
 		inside "cd /work; $how"
-		now
+		release reader
 		match "$GOT" "^($old|(ERROR|ESTALE|ENOENT).*)$"
 		remote ls /files/work >/dev/null
 	done
 	for how in inside outside; do
 		inside "mkdir -p /work/tree/a/b; echo $old >/work/tree/a/b/f"
-		later /files/work/tree/a/b/f
+		hold reader cat /files/work/tree/a/b/f
 		if [[ $how == inside ]]; then
 			inside 'rm -r /work/tree; mkdir -p /work/tree/a/b; echo other >/work/tree/a/b/f'
 		else
@@ -114,7 +99,7 @@ check_replaced() {
 			mkdir -p "$D/files/work/tree/a/b"
 			echo other >"$D/files/work/tree/a/b/f"
 		fi
-		now
+		release reader
 		match "$GOT" "^($old|(ERROR|ESTALE|ENOENT).*)$"
 		eq "$(remote cat /files/work/tree/a/b/f)" other
 	done
@@ -128,9 +113,9 @@ check_restored() {
 	echo second >"$D/files/work/d/f"
 	echo second >"$D/files/work/d/g"
 	remote cat /files/work/d/f >/dev/null
-	later /files/work/d/f
+	hold reader cat /files/work/d/f
 	echo restore /work >"$D/checkpoint"
-	now
+	release reader
 	match "$GOT" '^(second|(ERROR|ESTALE|ENOENT).*)$'
 	eq "$(remote cat /files/work/d/f)" first
 	match "$(remote cat /files/work/d/g)" 'ENOENT|ESTALE'

@@ -16,6 +16,7 @@
 #include <nfsc/libnfs.h>
 
 #define CHUNK (32 * 1024)
+#define ANSWER_MSEC 60000 /* a server that does not answer for so long is an error, not a hang */
 #define WRITE_CHUNK (3 * 1024) /* libnfs 4.0 cannot encode longer writes in version 4 */
 
 static struct nfs_context *nfs;
@@ -255,7 +256,10 @@ static const struct verb verbs[] = {
 static int connect_to(const char *text)
 {
 	struct nfs_url *url = nfs_parse_url_dir(nfs, text);
-	int r = url ? nfs_mount(nfs, url->server, url->path) : -EINVAL;
+	int r;
+
+	nfs_set_timeout(nfs, ANSWER_MSEC);
+	r = url ? nfs_mount(nfs, url->server, url->path) : -EINVAL;
 
 	if (r < 0)
 		failed(r);
