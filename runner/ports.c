@@ -22,6 +22,7 @@
 #define REST_USEC (100 * USEC_PER_MSEC)
 #define DIGITS 5 /* of a port that is chosen here, so that a URL's length is known before */
 #define TRIES 64
+#define SPARING 10 /* looking takes at most one part in so many of the time */
 
 /* Where connections come in; the thread's own once it is posted. */
 struct door {
@@ -52,6 +53,7 @@ struct ports {
 	struct list open;
 	struct buf found; /* of struct port_found: the last scan */
 	size_t found_len;
+	uint64_t fresh_until_usec; /* of the last scan */
 	struct loop_timer look; /* while something is open */
 };
 
@@ -179,14 +181,20 @@ static struct port *find_open(const struct ports *ports, uint16_t number)
 	return NULL;
 }
 
+static int compare_ports(const void *one, const void *other)
+{
+	const struct port_found *a = one, *b = other;
+
+	return a->port < b->port ? -1 : a->port > b->port;
+}
+
 static const struct port_found *find_found(const struct ports *ports, uint16_t number)
 {
-	const struct port_found *all = (const struct port_found *)ports->found.data;
+	const struct port_found key = {.port = number};
 
-	for (size_t i = 0; i < ports->found_len; i++)
-		if (all[i].port == number)
-			return &all[i];
-	return NULL;
+	return ports->found_len ? bsearch(&key, ports->found.data, ports->found_len, sizeof(key),
+					  compare_ports)
+				: NULL;
 }
 
 static void end_port(struct ports *ports, struct port *port, const char *why)
@@ -217,10 +225,13 @@ static void aim(struct ports *ports, struct port *port, const struct port_found 
 
 static int look(struct ports *ports)
 {
-	uint64_t now = clock_monotonic_usec();
+	uint64_t start = clock_usec(CLOCK_THREAD_CPUTIME_ID), now;
 	struct list *item, *spare;
 	int r = port_scan_read(ports->scan, &ports->found, &ports->found_len);
 
+	/* By its own time: what others did meanwhile makes nothing older. */
+	now = clock_monotonic_usec();
+	ports->fresh_until_usec = now + SPARING * (clock_usec(CLOCK_THREAD_CPUTIME_ID) - start);
 	list_for_each_safe(item, spare, &ports->open)
 	{
 		struct port *port = list_entry(item, struct port, link);
@@ -233,6 +244,21 @@ static int look(struct ports *ports)
 			end_port(ports, port, ": nothing listens there any more");
 		}
 	}
+	return r;
+}
+
+/* Looks for one. A server that was seen a moment ago is not looked for again: `ls -l` asks for each of
+ * thousands, and a scan reads all of them. One that was not is, as it may have started since. -errno;
+ * *ret is NULL where nothing listens. */
+static int look_for(struct ports *ports, uint16_t number, const struct port_found **ret)
+{
+	int r;
+
+	*ret = clock_monotonic_usec() < ports->fresh_until_usec ? find_found(ports, number) : NULL;
+	if (*ret)
+		return 0;
+	r = look(ports);
+	*ret = r < 0 ? NULL : find_found(ports, number);
 	return r;
 }
 
@@ -361,11 +387,10 @@ static int open_port(
 static int find_server(struct ports *ports, uint16_t number, struct port_found *ret, struct fail *f)
 {
 	const struct port_found *found;
-	int r = look(ports);
+	int r = look_for(ports, number, &found);
 
 	if (r < 0)
 		return fail_errno(f, r, "reading the sandbox's /proc/net/tcp");
-	found = find_found(ports, number);
 	if (!found || number == ports->config.hidden)
 		return fail_set(f, -ENOENT, "nothing in the sandbox listens on port %u", number);
 	*ret = *found;
@@ -418,8 +443,10 @@ void ports_close(struct ports *ports, uint16_t number)
 
 bool ports_listens(struct ports *ports, uint16_t number)
 {
-	return number && number != ports->config.hidden && look(ports) == 0 &&
-	       find_found(ports, number);
+	const struct port_found *found;
+
+	return number && number != ports->config.hidden && look_for(ports, number, &found) == 0 &&
+	       found;
 }
 
 bool ports_exists(struct ports *ports, uint16_t number)

@@ -13,6 +13,7 @@ tcp() { python3 "$TEST_LIB/tcp.py" "$@"; }
 number() { sed -E 's|.*:([0-9]+)/$|\1|' "$D/ports/$1"; }
 refused() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 closed() { [[ $(jq '.ports | length' "$D/status.json") == 0 ]]; }
+none_listed() { [[ -z $(ls "$D/ports") ]]; }
 fds() { ls "/proc/$(daemon_pid)/fd" | wc -l; }
 
 @test "a server is listed, and its URL reaches it" {
@@ -197,6 +198,20 @@ fds() { ls "/proc/$(daemon_pid)/fd" | wc -l; }
 		print(c.recv(65536)[2:].decode())
 	END
 	eq "$(cat got)" hello
+}
+
+@test "thousands of servers are listed, and each looked at, in the time for a few" {
+	cp "$TEST_LIB/tcp.py" "$D/files/work/"
+	start_run "exec python3 /work/tcp.py many 2000 5000"
+	wait_for has_text "$D/out/$ID/stdout" ready
+	# What is read of the kernel's table is bounded; this many it has.
+	(($(ls "$D/ports" | wc -l) > 3000)) || fail "$(ls "$D/ports" | wc -l) are listed"
+	timeout "$((WAIT_SECONDS / 2))" ls -l "$D/ports" >listed
+	(($(wc -l <listed) > 3000)) || fail "$(wc -l <listed) are listed"
+	refute grep -q '?' listed
+	echo KILL >"$D/out/$ID/kill"
+	wait_for none_listed
+	refute test -e "$D/ports/2000"
 }
 
 @test "net=host: the sandbox's own servers are shown, the host's are not" {

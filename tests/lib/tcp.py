@@ -129,6 +129,24 @@ def client_stuff(port, count):
     sys.stdin.read()
 
 
+# Listens on `count` ports from `first` on, in as many processes as their descriptors take.
+def many(first, count, each=900):
+    first, count = int(first), int(count)
+    ready, tell = os.pipe()
+    starts = range(first, first + count, each)
+    for start in starts:
+        if os.fork() == 0:
+            kept = [socket.create_server(("127.0.0.1", port), backlog=1)
+                    for port in range(start, min(start + each, first + count))]
+            os.write(tell, b".")
+            time.sleep(1000)
+            os._exit(0)
+    for _ in starts:
+        os.read(ready, 1)
+    print("ready", flush=True)
+    time.sleep(1000)
+
+
 # The first line of the answer to each request in the file, which are parted by lines of "---"; bytes
 # escaped as in Python.
 def client_requests(port, path):
@@ -150,5 +168,7 @@ if sys.argv[1] == "tls":
     each(server("127.0.0.1", int(sys.argv[2])), http)
 elif sys.argv[1] == "serve":
     each(server(sys.argv[3], int(sys.argv[4])), servers[sys.argv[2]])
+elif sys.argv[1] == "many":
+    many(*sys.argv[2:])
 else:
     globals()["client_" + sys.argv[1]](*sys.argv[2:])
