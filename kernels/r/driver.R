@@ -261,7 +261,9 @@ local({
 		k$page <- NULL
 		tryCatch({
 			.C("sandpit_idle", 0L)
-			k$run(code)
+			k$calls <- NULL
+			if (any(code == 0)) stop("the source holds a NUL byte", call. = FALSE) # no string can
+			k$run(k$text(code))
 		}, interrupt = function(e) {
 			.C("sandpit_idle", 1L)
 			k$error("KeyboardInterrupt", "interrupted", "KeyboardInterrupt: interrupted")
@@ -347,8 +349,8 @@ local({
 			k$set_up(frame$fields)
 		} else if (frame$type == 2L) {
 			k$execution <- frame$execution
-			code <- ""
-			for (field in frame$fields) if (field[[1]] == "code") code <- k$text(field[[2]])
+			code <- raw()
+			for (field in frame$fields) if (field[[1]] == "code") code <- field[[2]]
 			k$execute(code)
 		}
 	}

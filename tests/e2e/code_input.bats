@@ -48,6 +48,16 @@ load ../lib/code.bash
 	prints_text bash 'echo fine' fine
 }
 
+@test "R: NUL bytes in the source are an error of the code, not left out" {
+	language r
+	printf 'cat("ran\0")' >"$D/code/r/in"
+	eq "$(status_of r)" error
+	eq "$(field r .error.value)" "the source holds a NUL byte"
+	eq "$(of r stdout)" ""
+	eq "$(of r error)" "Error: the source holds a NUL byte"
+	prints_text r 'cat("fine\n")' fine
+}
+
 @test "an empty source does nothing" {
 	language python
 	run_code python ' '
