@@ -144,8 +144,9 @@ int browser_call_no_page(struct mount *m, const struct synth_node *n)
 	struct buf path auto_buf = {0};
 	struct fail f;
 
-	fail_set(&f, -ENXIO, "%s; write a URL to browser/goto",
-		m->browser->kernel ? "the browser has no page now" : "no browser runs");
+	fail_set(&f, -ENXIO, "%s",
+		m->browser->kernel ? "the browser has no page now; write a URL to browser/goto"
+				   : BROWSER_NONE);
 	synth_path(m, n, &path);
 	return mount_unreadable(m, buf_text(&path), -ENXIO, &f);
 }

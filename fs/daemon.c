@@ -257,6 +257,13 @@ static int open_disk(struct mount *m, struct fail *f)
 	return r < 0 ? fail_errno(f, r, "watching the disk") : 0;
 }
 
+static bool is_own_port(void *arg, uint16_t port)
+{
+	const struct mount *m = arg;
+
+	return (m->proxy && port == PROXY_PORT) || (m->browser && port == m->browser->port);
+}
+
 static int open_ports(struct mount *m, struct fail *f)
 {
 	const struct ports_config config = {
@@ -265,7 +272,7 @@ static int open_ports(struct mount *m, struct fail *f)
 		.shares_network = net_of(m->config) == SANDBOX_NET_HOST,
 		.peer_fd = m->config->allow_other ? -1 : m->peer_fd,
 		.user = m->uid,
-		.hidden = m->proxy ? PROXY_PORT : 0,
+		.is_own = is_own_port,
 		.log = (void (*)(void *, const char *, ...))mount_log,
 		.arg = m,
 	};

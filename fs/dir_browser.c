@@ -160,8 +160,15 @@ static int begin_new(struct control_call *call, const char *text, size_t len, st
 
 static int show_active(struct mount *m, const struct synth_node *n, struct buf *ret)
 {
+	return m->browser->active ? buf_printf(ret, "%u\n", m->browser->active)
+				  : browser_call_no_page(m, n);
+}
+
+static int size_active(struct mount *m, const struct synth_node *n, uint64_t *ret)
+{
 	(void)n;
-	return m->browser->active ? buf_printf(ret, "%u\n", m->browser->active) : 0;
+	*ret = m->browser->active ? (uint64_t)snprintf(NULL, 0, "%u\n", m->browser->active) : 0;
+	return 0;
 }
 
 static struct browser_page *page_named(struct mount *m, const char *name)
@@ -179,6 +186,8 @@ static int begin_active(struct control_call *call, const char *text, size_t len,
 	const struct browser_page *page = page_named(call->m, text);
 
 	(void)len;
+	if (!page && !call->m->browser->kernel)
+		return fail_set(f, -ENXIO, BROWSER_NONE);
 	if (!page)
 		return fail_set(f, -ENOENT, "there is no page %.40s", text);
 	call->m->browser->active = page->number;
@@ -209,6 +218,7 @@ static const struct synth_file pages_files[] = {
 		.help = "the number of the page that the files above act on",
 		.mode = 0644,
 		.show = show_active,
+		.size = size_active,
 		.control = &active_control},
 };
 

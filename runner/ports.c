@@ -192,6 +192,8 @@ static const struct port_found *find_found(const struct ports *ports, uint16_t n
 {
 	const struct port_found key = {.port = number};
 
+	if (ports->config.is_own(ports->config.arg, number))
+		return NULL;
 	return ports->found_len ? bsearch(&key, ports->found.data, ports->found_len, sizeof(key),
 					  compare_ports)
 				: NULL;
@@ -391,7 +393,7 @@ static int find_server(struct ports *ports, uint16_t number, struct port_found *
 
 	if (r < 0)
 		return fail_errno(f, r, "reading the sandbox's /proc/net/tcp");
-	if (!found || number == ports->config.hidden)
+	if (!found)
 		return fail_set(f, -ENOENT, "nothing in the sandbox listens on port %u", number);
 	*ret = *found;
 	return 0;
@@ -445,8 +447,7 @@ bool ports_listens(struct ports *ports, uint16_t number)
 {
 	const struct port_found *found;
 
-	return number && number != ports->config.hidden && look_for(ports, number, &found) == 0 &&
-	       found;
+	return number && look_for(ports, number, &found) == 0 && found;
 }
 
 bool ports_exists(struct ports *ports, uint16_t number)
@@ -461,7 +462,7 @@ int ports_each(struct ports *ports, int (*each)(void *arg, uint16_t port), void 
 	for (size_t i = 0; r == 0 && i < ports->found_len; i++) {
 		uint16_t number = ((const struct port_found *)ports->found.data)[i].port;
 
-		if (number != ports->config.hidden)
+		if (!ports->config.is_own(ports->config.arg, number))
 			r = each(arg, number);
 	}
 	return r;

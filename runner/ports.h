@@ -18,7 +18,8 @@ struct ports_config {
 	bool shares_network; /* with the host: its own servers are not shown */
 	int peer_fd; /* borrowed; of peer_open(): only `user` and root may connect; -1: all may */
 	uid_t user;
-	uint16_t hidden; /* the daemon's own server inside; 0: none */
+	/* Whether it is a server of sandpit's own inside, which is not shown. */
+	bool (*is_own)(void *arg, uint16_t port);
 	void (*log)(void *arg, const char *format, ...) __attribute__((format(printf, 2, 3)));
 	void *arg;
 };

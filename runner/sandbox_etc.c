@@ -38,6 +38,9 @@ static const struct {
 	{"var", 0755, 0},
 	{"var/cache", 0755, 0},
 	{"var/lib", 0755, 0},
+	{"var/lib/sandpit-browser", 0755, 0},
+	{"var/lib/sandpit-browser/downloads", 0755, 0}, /* what links of browser/ lead to */
+	{"var/lib/sandpit-browser/shots", 0755, 0},
 	{"var/log", 0755, 0},
 	{"var/mail", 0755, 0},
 	{"var/spool", 0755, 0},

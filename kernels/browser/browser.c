@@ -178,6 +178,7 @@ static void on_dead(struct kernel *kernel, const struct kernel_death *death)
 	struct fail why = {0};
 
 	b->kernel = NULL;
+	b->port = 0;
 	b->closing = false;
 	b->state = asked ? BROWSER_STOPPED : BROWSER_CRASHED;
 	loop_timer_cancel(b->config.loop, &b->close_limit);
@@ -224,7 +225,7 @@ int browser_url(struct browser *b, enum browser_door door, const char **ret, str
 	int r = 0;
 
 	if (b->state != BROWSER_RUNNING || b->closing)
-		return fail_set(f, -ENXIO, "no browser runs; write a URL to browser/goto");
+		return fail_set(f, -ENXIO, BROWSER_NONE);
 	if (!b->doors[door])
 		return door == BROWSER_DOOR_LIVE
 			       ? fail_set(f, -ENOPKG,

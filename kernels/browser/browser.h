@@ -17,6 +17,9 @@
 /* Where it keeps its files, inside the sandbox. */
 #define BROWSER_HOME "/var/lib/sandpit-browser"
 
+/* In words, where it does not run. */
+#define BROWSER_NONE "no browser runs; write a URL to browser/goto"
+
 enum browser_state { BROWSER_STOPPED, BROWSER_STARTING, BROWSER_RUNNING, BROWSER_CRASHED };
 
 enum browser_lines { BROWSER_CONSOLE, BROWSER_NETWORK, BROWSER_DIALOG, BROWSER_LINES };
@@ -80,6 +83,7 @@ struct browser {
 	uint32_t next_request;
 	struct list requests; /* that go on */
 	struct browser_request *whole[4]; /* counted; the last of pages/new and the like */
+	uint16_t port; /* inside, of Chromium's debugger; what the driver told; 0: none */
 	bool doors[BROWSER_DOORS]; /* what the browser has behind cdp_url and live_url */
 	struct browser_relay *relay; /* owned; NULL: nobody asked for a URL yet */
 	char version[32]; /* of what the driver told */

@@ -213,6 +213,14 @@ static void on_log(struct browser *b, const struct kernel_frame *frame)
 	b->config.log(b->config.arg, "browser: %s", line.text);
 }
 
+static void on_port(struct browser *b, const struct kernel_frame *frame)
+{
+	struct kernel_field port;
+
+	if (kernel_wire_find(frame, "port", &port) && number_of(&port) <= UINT16_MAX)
+		b->port = (uint16_t)number_of(&port);
+}
+
 void browser_frame(struct browser *b, const struct kernel_frame *frame)
 {
 	switch (frame->type) {
@@ -233,6 +241,9 @@ void browser_frame(struct browser *b, const struct kernel_frame *frame)
 		break;
 	case BROWSER_LOG:
 		on_log(b, frame);
+		break;
+	case BROWSER_PORT:
+		on_port(b, frame);
 		break;
 	default:
 		break;

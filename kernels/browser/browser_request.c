@@ -139,7 +139,7 @@ int browser_request_new(struct browser *b, const struct browser_ask *ask,
 	int r;
 
 	if (!runs && !ask->starts)
-		return fail_set(f, -ENXIO, "no browser runs; write a URL to browser/goto");
+		return fail_set(f, -ENXIO, BROWSER_NONE);
 	if (count(b) >= REQUESTS_MAX)
 		return fail_set(f, -EAGAIN, "too many requests wait");
 	r = b->kernel ? 0 : browser_start(b, f);

@@ -16,6 +16,7 @@ enum browser_frame_type {
 	BROWSER_TAB = 99, /* of a page: url, title, status, opener, crashed, active, closed */
 	BROWSER_LINE = 100, /* of a page: kind, text */
 	BROWSER_LOG = 101, /* text */
+	BROWSER_PORT = 102, /* port: what Chromium's debugger listens on */
 };
 
 static inline size_t browser_frame_begin(

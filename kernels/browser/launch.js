@@ -12,6 +12,7 @@ process.env.PW_TEST_SCREENSHOT_NO_FONTS_READY = '1';
 
 // What Chromium says where it may not build its own sandbox.
 const REFUSED = /No usable sandbox|setuid sandbox is not|Failed to move to new namespace/;
+const PORT_FILE = 'DevToolsActivePort';
 const DISPLAYS = [99, 98, 97];
 const find = (paths) => paths.find((name) => fs.existsSync(name));
 
@@ -22,7 +23,7 @@ const findVnc = () => find(['/usr/bin/Xtigervnc']);
 // A lock of a Chromium that ran on another machine, or in another sandbox, is nobody's: only one
 // driver at a time runs on a profile.
 function unlock(profile) {
-	for (const name of ['SingletonLock', 'SingletonSocket', 'SingletonCookie', 'DevToolsActivePort'])
+	for (const name of ['SingletonLock', 'SingletonSocket', 'SingletonCookie', PORT_FILE])
 		fs.rmSync(path.join(profile, name), { force: true });
 }
 
@@ -124,14 +125,34 @@ async function start(config, shown, type) {
 	}
 }
 
+// Chromium's debugging port: 0 until it listens.
+function readPort(profile) {
+	try {
+		return parseInt(fs.readFileSync(path.join(profile, PORT_FILE), 'utf8')) || 0;
+	} catch {
+		return 0;
+	}
+}
+
+// Tells it as soon as it is there, which is well before Chromium has started: it is a server of the
+// sandbox like others, that ports/ would show. Returns how to end that.
+function watchPort(profile, tell) {
+	const watcher = fs.watch(profile, (event, name) => {
+		if (name === PORT_FILE && readPort(profile))
+			tell(readPort(profile));
+	});
+
+	watcher.on('error', () => watcher.close());
+	return () => watcher.close();
+}
+
 async function portOf(profile) {
 	for (const end = Date.now() + 3000; Date.now() < end;) {
-		try {
-			return Number(fs.readFileSync(path.join(profile, 'DevToolsActivePort'), 'utf8')
-				.split('\n')[0]);
-		} catch {
-			await new Promise((resolve) => setTimeout(resolve, 20));
-		}
+		const port = readPort(profile);
+
+		if (port)
+			return port;
+		await new Promise((resolve) => setTimeout(resolve, 20));
 	}
 	return 0;
 }
@@ -150,14 +171,20 @@ async function launch(browser) {
 	give(path.dirname(config.profile));
 	unlock(config.profile);
 	const shown = await display(config);
+	const tellPort = (port) => browser.wire.send(browser.types.port, 0, { port });
+	const unwatch = config.cdp ? watchPort(config.profile, tellPort) : () => {};
 	let context, own;
 
 	try {
 		({ context, own } = await start(config, shown, chromium));
 	} catch (error) {
 		throw new Failure('EIO', `Chromium did not start: ${reason(error)}`);
+	} finally {
+		unwatch();
 	}
 	const port = config.cdp ? await portOf(config.profile) : 0;
+	if (port)
+		tellPort(port);
 	let clients = false;
 	const share = () => {
 		clients = true;

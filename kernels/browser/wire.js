@@ -18,6 +18,7 @@ const types = {
 	tab: 99,
 	line: 100,
 	log: 101,
+	port: 102,
 };
 
 function encode(type, id, fields) {

@@ -20,12 +20,21 @@ setup() {
 
 @test "what needs a browser says so" {
 	refused click '#b' ENXIO
-	for name in url title status text viewport screenshot.png cdp_url live_url; do
+	for name in url title status text viewport screenshot.png cdp_url live_url pages/active; do
 		run cat "$B/$name"
 		match "$output" 'No such device'
 		eq "$(cat "$D/error")" "browser/$name: no browser runs; write a URL to browser/goto (ENXIO)"
 	done
+	refused pages/active 1 ENXIO
+	eq "$(cat "$D/error")" "browser/pages/active: no browser runs; write a URL to browser/goto (ENXIO)"
 	ask close x
+}
+
+@test "shots/ and downloads/ are empty directories until there is something in them" {
+	for name in shots downloads; do
+		eq "$(ls -A "$B/$name/")" ""
+		eq "$(inside "stat -c '%F %u %a' /var/lib/sandpit-browser/$name")" "directory 0 755"
+	done
 }
 
 @test "settings are checked without a browser" {

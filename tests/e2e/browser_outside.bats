@@ -23,6 +23,21 @@ code() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
 	refute curl -s -m 2 "$url"
 }
 
+@test "the port behind cdp_url is not one of ports/" {
+	ask goto "$PAGES/"
+	eq "$(ls "$D/ports")" 8000
+	port=$(inside 'head -n 1 /var/lib/sandpit-browser/profile/DevToolsActivePort')
+	refute test -e "$D/ports/$port"
+	refute cat "$D/ports/$port" 2>/dev/null
+	refute bash -c 'echo 0 >"$1"' bash "$D/ports/$port" 2>/dev/null
+	eq "$(code "$(cat "$B/cdp_url")json/version")" 200
+	# Without the browser it may be anybody's.
+	ask close x
+	cp "$TEST_LIB/tcp.py" "$D/files/work/"
+	start_run "exec python3 /work/tcp.py serve hello 127.0.0.1 $port"
+	wait_for is_file "$D/ports/$port"
+}
+
 @test "an outside client shares the pages, and downloads still arrive" {
 	ask goto "$PAGES/"
 	driver_node -e '
