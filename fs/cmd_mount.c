@@ -91,7 +91,7 @@ static int run_daemon(const struct mount_request *request, struct detach *detach
 		.mount_point = (char *)mount_point,
 		.state_path = state->path,
 		.since_usec = clock_wall_usec()};
-	const struct daemon_options options = {.config = request->config,
+	struct daemon_options options = {.config = request->config,
 		.name = name,
 		.mount_point = mount_point,
 		.state_path = state->path,
@@ -104,6 +104,7 @@ static int run_daemon(const struct mount_request *request, struct detach *detach
 
 	if (r < 0)
 		return r;
+	options.registry_path = claim.path;
 	/* Where the user happened to be must stay free to be unmounted. */
 	if (detach && chdir("/") < 0)
 		r = fail_errno(f, -errno, "/");

@@ -408,6 +408,7 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 		.name = options->name,
 		.mount_point = options->mount_point,
 		.state_path = options->state_path,
+		.registry_path = options->registry_path,
 		.state_fd = options->state_fd,
 		.uid = getuid(),
 		.gid = getgid(),

@@ -11,6 +11,7 @@ struct daemon_options {
 	const char *name; /* the sandbox's name */
 	const char *mount_point; /* absolute, real path */
 	const char *state_path; /* absolute */
+	const char *registry_path; /* of the mount's entry */
 	int state_fd; /* the locked state directory, O_RDONLY|O_DIRECTORY */
 	bool foreground;
 	void (*ready)(void *arg); /* called once when the mount can be used */

@@ -247,13 +247,10 @@ static int read_entry(const char *path, struct registry_entry *ret)
 	return 0;
 }
 
-int registry_find(const char *mount_point, struct registry_entry *ret)
+static int find_at(const char *path, const char *mount_point, struct registry_entry *ret)
 {
-	auto_free char *path = NULL;
-	int r = entry_path(mount_point, &path, NULL);
+	int r = read_entry(path, ret);
 
-	if (r == 0)
-		r = read_entry(path, ret);
 	if (r == 0 && strcmp(ret->mount_point, mount_point) != 0) {
 		registry_entry_clear(ret);
 		return -ENOENT;
@@ -261,11 +258,19 @@ int registry_find(const char *mount_point, struct registry_entry *ret)
 	return r;
 }
 
-int registry_pidfd(const char *mount_point)
+int registry_find(const char *mount_point, struct registry_entry *ret)
+{
+	auto_free char *path = NULL;
+	int r = entry_path(mount_point, &path, NULL);
+
+	return r < 0 ? r : find_at(path, mount_point, ret);
+}
+
+static int pidfd_at(const char *path, const char *mount_point)
 {
 	auto_registry_entry struct registry_entry entry = {0}, again = {0};
 	auto_close int fd = -1;
-	int r = registry_find(mount_point, &entry);
+	int r = find_at(path, mount_point, &entry);
 
 	if (r < 0 || entry.pid <= 0)
 		return r < 0 && r != -ENOENT ? r : -ESRCH;
@@ -273,9 +278,27 @@ int registry_pidfd(const char *mount_point)
 	if (fd < 0)
 		return -errno;
 	/* It still holds the lock, so the number was not given to another meanwhile. */
-	if (registry_find(mount_point, &again) < 0 || again.pid != entry.pid)
+	if (find_at(path, mount_point, &again) < 0 || again.pid != entry.pid)
 		return -ESRCH;
 	return take_fd(&fd);
+}
+
+int registry_pidfd(const char *mount_point)
+{
+	auto_free char *path = NULL;
+	int r = entry_path(mount_point, &path, NULL);
+
+	return r < 0 ? r : pidfd_at(path, mount_point);
+}
+
+int registry_pidfd_at(const char *entry, const char *mount_point)
+{
+	struct stat st;
+
+	/* Somebody else's could be locked by anybody whom they bring to it. */
+	if (lstat(entry, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		return -ESRCH;
+	return pidfd_at(entry, mount_point);
 }
 
 static int add_to_list(struct registry_entry **list, size_t *len, const char *path)

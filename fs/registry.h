@@ -43,6 +43,8 @@ int registry_find(const char *mount_point, struct registry_entry *ret);
 /* A pidfd of the living daemon at a mount point: surely that process, never one that got its
  * number later. -ESRCH: none lives. */
 int registry_pidfd(const char *mount_point);
+/* The same of the entry at a path that somebody else told, which must be the caller's own file. */
+int registry_pidfd_at(const char *entry, const char *mount_point);
 
 /* All entries, dead ones too; *ret is an array of *ret_len, to registry_free(). */
 int registry_list(struct registry_entry **ret, size_t *ret_len);

@@ -45,6 +45,20 @@ refused() {
 	ended_pid "$pid"
 }
 
+ended() { [[ ! -e /proc/$1 ]] || grep -q '^State:.*Z' "/proc/$1/status"; }
+
+@test "umount waits for the daemon where the places for state are others than the mount's" {
+	for again in 1 2 3; do
+		mount_sandbox
+		pid=$(daemon_pid)
+		XDG_STATE_HOME=$T/other XDG_RUNTIME_DIR=$T/other HOME=$T/other umount_sandbox
+		ended "$pid" || fail "the daemon still runs"
+		not_mounted
+		eq "$(ls -A "$T/state/sandpit/.run")" ""
+	done
+	gone "$T/other"
+}
+
 @test "umount by relative path, with slashes, through a link" {
 	for path in m m/ ./m//. link; do
 		ln -sfn m link
