@@ -1,6 +1,7 @@
 # What tests need and the targets that run them; included by the Makefile.
 
-HELPER_PARTS := tests/lib/nfs3_wire.c tests/lib/p9_wire.c
+ESCAPES := $(wildcard tests/lib/escape_*.c)
+HELPER_PARTS := tests/lib/nfs3_wire.c tests/lib/p9_wire.c $(ESCAPES)
 TEST_HELPERS := $(patsubst tests/lib/%.c,build/tests/%,$(filter-out $(HELPER_PARTS),$(wildcard tests/lib/*.c)))
 UNIT_TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -24,6 +25,7 @@ build/tests/nfs4_compound build/tests/nfs3_calls build/tests/nfs_client: HELPER_
 build/tests/failing_alloc: HELPER_LIBS := -shared -fPIC -fno-builtin
 build/tests/faulty_fs: HELPER_LIBS = $(shell $(PKG_CONFIG) --cflags --libs fuse3)
 build/tests/nfs3_calls: tests/lib/nfs3_wire.c tests/lib/nfs3_wire.h
+build/tests/escape: $(ESCAPES) tests/lib/escape.h
 build/tests/p9_client: tests/lib/p9_wire.c tests/lib/p9_wire.h
 build/tests/%: tests/lib/%.c
 	@mkdir -p $(@D)
