@@ -29,7 +29,7 @@ struct lock_request {
 /* At most max descriptors are kept open. -errno. */
 int locks_new(unsigned max, struct locks **ret);
 void locks_free(struct locks *locks);
-/* How many descriptors there are. */
+/* How many owners of locks there are, each with a descriptor. */
 unsigned locks_count(const struct locks *locks);
 
 /* Locks or unlocks a range (l_whence is SEEK_SET), never waiting. -EAGAIN: another lock is in the way.

@@ -9,6 +9,7 @@
 #include "common/json_out.h"
 #include "fs/files.h"
 #include "fs/files_cache.h"
+#include "fs/locks.h"
 #include "fs/mount.h"
 #include "kernels/browser/browser.h"
 #include "kernels/context.h"
@@ -117,6 +118,7 @@ static void add_counts(struct json_out *j, struct mount *m)
 	json_out_uint(j, "failures", m->failures);
 	json_out_uint(j, "fileNodes", nodes);
 	json_out_uint(j, "fileDescriptors", fds);
+	json_out_uint(j, "lockOwners", locks_count(m->locks));
 	json_out_object_end(j);
 }
 
@@ -169,6 +171,7 @@ int status_write(struct mount *m, struct buf *ret)
 	json_out_string(&j, "mountPoint", m->mount_point);
 	json_out_string(&j, "state", runs_sandbox_alive(m->runs) ? "mounted" : "dead");
 	json_out_int(&j, "pid", getpid());
+	json_out_string(&j, "registry", m->registry_path);
 	json_out_string(&j, "startedAt", iso);
 	json_out_uint(&j, "uptime", (clock_wall_usec() - m->started_usec) / USEC_PER_SEC);
 	add_limits(&j, m->config);
