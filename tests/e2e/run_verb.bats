@@ -72,6 +72,20 @@ sandpit_run() { "$SANDPIT" run "$D" "$@" 3>&-; }
 	wait_for not_living "^sleep 9999[.]$MARK"
 }
 
+@test "KILL cannot be forwarded: the command goes on without input, and out/ID/kill ends it" {
+	mkfifo input
+	start sh -c 'exec "$1" run "$2" sh -c "cat >/work/got; echo ended >/work/end; exec sleep 9999" <input' sh "$SANDPIT" "$D"
+	exec {input}>input
+	echo words >&"$input"
+	wait_for file_is "$D/files/work/got" words
+	kill -KILL "$PID"
+	wait_for file_is "$D/files/work/end" ended
+	eq "$(last status)" running
+	exec {input}>&-
+	echo KILL >"$D/out/last/kill"
+	eq "$(cat "$D/out/last/wait")" 137
+}
+
 @test "a reader that goes away ends it" {
 	run timeout 20 bash -c '"$1" run "$2" yes | head -n 1' bash "$SANDPIT" "$D"
 	eq "$output" y
