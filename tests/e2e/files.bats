@@ -306,9 +306,7 @@ import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")"'
 	run fsop rename work/nosuch usr/bin exchange
 	match "$output" 'rename E'
 	before=$(sha256sum </usr/bin/env)
-	as_single || as_root || true
-	inside 'echo "#!/bin/sh" > /usr/local/bin/mine; echo "echo mine" >> /usr/local/bin/mine; chmod 755 /usr/local/bin/mine; mine' ||
-		skip "the layer over /usr cannot be written by this user"
+	inside 'echo "#!/bin/sh" > /usr/local/bin/mine; echo "echo mine" >> /usr/local/bin/mine; chmod 755 /usr/local/bin/mine; mine'
 	refute test -e /usr/local/bin/mine
 	eq "$(sha256sum </usr/bin/env)" "$before"
 }

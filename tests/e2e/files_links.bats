@@ -65,7 +65,7 @@ stays() {
 }
 
 @test "hard links of one symbolic link in directories of different depth" {
-	inside 'cd /work; echo t > t; mkdir -p a/b/c; ln -s /work/t l; ln l a/l 2>/dev/null && ln l a/b/c/l' || skip "no hard links of links here"
+	inside 'cd /work; echo t > t; mkdir -p a/b/c; ln -s /work/t l; ln l a/l 2>/dev/null && ln l a/b/c/l'
 	for link in l a/l a/b/c/l a/l l; do
 		stays "$link"
 		eq "$(cat "$link")" t

@@ -19,6 +19,7 @@
 
 #include "common/buf.h"
 #include "common/scope.h"
+#include "fs/check.h"
 #include "runner/sandbox.h"
 
 #define PATIENCE_MSEC 20000
@@ -84,11 +85,20 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static bool has(check_function *check)
+{
+	struct buf why auto_buf = {0};
+
+	return check(&why) == CHECK_OK;
+}
+
 /* The fixture, or the test is skipped where this machine makes no sandboxes. */
 static struct fixture *need(void **state)
 {
 	struct fixture *x = *state;
 
+	if (!x->s && has(check_user_namespaces) && has(check_overlay))
+		fail_msg("the machine has what a sandbox needs");
 	if (!x->s)
 		skip();
 	return x;
