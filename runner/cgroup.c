@@ -422,6 +422,11 @@ bool cgroup_limits_cpus(const struct cgroup *c)
 	return c->has[PART_CPU];
 }
 
+bool cgroup_moves_any_id(const struct cgroup *c)
+{
+	return c->v2;
+}
+
 /* The kernel takes a moment to let go of processes that have just ended. */
 static void remove_group(const struct cgroup *c, const struct group *g)
 {

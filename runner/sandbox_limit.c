@@ -53,9 +53,16 @@ static void read_hits(struct sandbox *s, struct cgroup_hits *ret)
 static int make_group(struct sandbox *s, uint32_t id, const struct sandbox_limits *limits,
 	struct run_group **ret, struct fail *f)
 {
-	struct run_group *g = calloc(1, sizeof(*g));
-	int err = g ? cgroup_run_new(s->cgroup, id, limits, &g->group, f) : -ENOMEM;
+	struct run_group *g;
+	int err;
 
+	*ret = NULL;
+	if (!s->map.root && !s->map.single && !cgroup_moves_any_id(s->cgroup))
+		return fail_set(f, -EOPNOTSUPP,
+			"no control group can limit a run here: of version 1 only root may use one "
+			"for commands, which have ids of their own");
+	g = calloc(1, sizeof(*g));
+	err = g ? cgroup_run_new(s->cgroup, id, limits, &g->group, f) : -ENOMEM;
 	if (err < 0) {
 		free(g);
 		return err;
