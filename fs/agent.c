@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "common/program.h"
 #include "common/scope.h"
 
 struct agent {
@@ -31,6 +33,7 @@ struct question {
 /* fusermount3 is set-user-ID: an ordinary user's way to unmount. */
 static int run_fusermount(const char *mount_point)
 {
+	char path[PATH_MAX];
 	int status;
 	pid_t pid = fork();
 
@@ -41,7 +44,8 @@ static int run_fusermount(const char *mount_point)
 
 		if (null >= 0)
 			dup2(null, 2);
-		execlp("fusermount3", "fusermount3", "-u", "-z", "-q", "--", mount_point, NULL);
+		if (program_find("fusermount3", path, sizeof(path)))
+			execl(path, "fusermount3", "-u", "-z", "-q", "--", mount_point, NULL);
 		_exit(127);
 	}
 	while (waitpid(pid, &status, 0) < 0)

@@ -1,6 +1,10 @@
 // The program: finds the verb.
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/scope.h"
 #include "fs/cmd.h"
@@ -36,10 +40,25 @@ static bool is_mount_helper(const char *path)
 	return strcmp(name, "mount.fuse.sandpit") == 0 || strcmp(name, "mount.sandpit") == 0;
 }
 
+/* A standard descriptor that is closed would be given to the next file that is opened, which then
+ * gets messages meant for people. Opened the wrong way round it fails as a closed one does. */
+static void keep_standard_places(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
 
+	keep_standard_places();
+	/* What is made here has its modes from the program; a stricter mask would lock it out. */
+	umask(022);
+	/* A file that grows beyond the limit is an error like others, not the daemon's end. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (argc > 0 && is_mount_helper(argv[0]))
 		return cmd_mount_helper(argc, argv);
 	if (!word) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/names.h"
+#include "common/program.h"
 #include "common/scope.h"
 #include "fs/mount_table.h"
 
@@ -121,12 +123,15 @@ static int run_fusermount(const char *path, bool lazily, struct fail *f)
 {
 	char *argv[] = {(char *)"fusermount3", (char *)"-u", (char *)(lazily ? "-z" : "--"),
 		(char *)(lazily ? "--" : path), (char *)(lazily ? path : NULL), NULL};
+	char program[PATH_MAX];
 	int status, r;
 	pid_t pid;
 
-	r = posix_spawnp(&pid, "fusermount3", NULL, NULL, argv, environ);
+	if (!program_find("fusermount3", program, sizeof(program)))
+		return fail_set(f, -ENOENT, "fusermount3 is missing: install the package fuse3");
+	r = posix_spawn(&pid, program, NULL, NULL, argv, environ);
 	if (r != 0)
-		return fail_errno(f, -r, "fusermount3 (package fuse3)");
+		return fail_errno(f, -r, "starting %s", program);
 	while (waitpid(pid, &status, 0) < 0) {
 		if (errno != EINTR)
 			return -errno;
@@ -181,6 +186,13 @@ static int check_empty(const struct mount_point *point, const char *path, struct
 	return 0;
 }
 
+static bool is_removed(const struct mount_point *point)
+{
+	struct stat st;
+
+	return fstatat(point->fd, "", &st, AT_EMPTY_PATH) == 0 && st.st_nlink == 0;
+}
+
 static int check(const struct mount_point *point, const char *path, bool nonempty, struct fail *f)
 {
 	if (mount_point_is_dead(point))
@@ -191,8 +203,14 @@ static int check(const struct mount_point *point, const char *path, bool nonempt
 		return fail_set(f, -EBUSY, "%s: a sandbox is mounted there already", path);
 	if (strcmp(point->path, "/") == 0)
 		return fail_set(f, -EINVAL, "/: nothing can be mounted over the root directory");
-	if (faccessat(point->fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return fail_errno(f, -errno, "%s", path);
+	if (is_removed(point))
+		return fail_set(f, -ENOENT, "%s: the directory has been removed", path);
+	/* Nothing is written there by root, who mounts it alone: a read-only file system will do. */
+	if (faccessat(point->fd, ".", W_OK | X_OK, AT_EACCESS) < 0 &&
+		!(errno == EROFS && program_may(CAP_SYS_ADMIN)))
+		return fail_set(f, -errno,
+			"%s: %s; fusermount3 mounts only where its caller may write", path,
+			strerror(errno));
 	return nonempty ? 0 : check_empty(point, path, f);
 }
 

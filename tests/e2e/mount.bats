@@ -36,6 +36,40 @@ refused() {
 	refute grep -q "$T" <<<"$(readlink /proc/"$(daemon_pid)"/fd/[012])"
 }
 
+@test "with the standard descriptors closed, as under some supervisors" {
+	"$SANDPIT" mount -o net=none "$D" <&- >&- 2>&- 3>&-
+	inside true
+	eq "$("$SANDPIT" run "$D" -- sh -c 'cat; echo out' <&- 2>&- 3>&-)" out
+	run sh -c '"$1" run "$2" -- echo x >&- 3>&-' sh "$SANDPIT" "$D"
+	eq "$status" 125
+	match "$output" 'standard output: Bad file descriptor'
+	"$SANDPIT" umount "$D" <&- >&- 2>&- 3>&-
+	not_mounted
+	start sh -c 'exec "$1" mount -f -o net=none "$2" <&- >&- 2>&-' sh "$SANDPIT" "$D"
+	wait_for is_file "$D/ctl/run"
+	inside true
+	umount_sandbox
+}
+
+@test "under a mask that takes every right away" {
+	(umask 0777 && mount_sandbox)
+	eq "$(inside 'umask; touch /work/x; stat -c %a /work/x')" $'0022\n644'
+	umount_sandbox
+	mount_sandbox
+	inside true
+}
+
+@test "a directory that has been removed" {
+	mkdir gone
+	cd gone
+	rmdir ../gone
+	D=.
+	run "$SANDPIT" mount . 3>&-
+	cd "$T"
+	refute test "$status" = 0
+	match "$output" 'has been removed'
+}
+
 @test "umount gives the empty directory back, and ends the daemon" {
 	mount_sandbox
 	pid=$(daemon_pid)
