@@ -22,7 +22,7 @@
 
 struct checkpoint_jobs {
 	struct mount *m; /* borrowed */
-	char *store_path, *project; /* owned */
+	char *project; /* owned */
 	struct checkpoint_env env;
 	struct list all; /* of struct request.link, oldest first */
 	uint32_t last_id;
@@ -104,33 +104,26 @@ static void forget_old(struct checkpoint_jobs *jobs)
 	}
 }
 
-int checkpoint_jobs_new(struct mount *m, struct checkpoint_jobs **ret, struct fail *f)
+int checkpoint_jobs_new(struct mount *m, struct checkpoint_jobs **ret)
 {
 	const struct sandbox_ids *ids = sandbox_ids(m->sandbox);
 	struct checkpoint_jobs *jobs = calloc(1, sizeof(*jobs));
-	int r = jobs ? 0 : -ENOMEM;
 
-	if (r < 0)
-		return r;
+	if (!jobs)
+		return -ENOMEM;
 	list_init(&jobs->all);
 	jobs->m = m;
 	jobs->project = strdup(m->config->project ? m->config->project : m->name);
-	if (m->config->store)
-		jobs->store_path = strdup(m->config->store);
-	else
-		r = store_dir_default(&jobs->store_path);
-	if (r == 0 && (!jobs->project || !jobs->store_path))
-		r = -ENOMEM;
-	if (r < 0) {
+	if (!jobs->project) {
 		checkpoint_jobs_free(jobs);
-		return fail_errno(f, r, "the checkpoint store");
+		return -ENOMEM;
 	}
 	jobs->env = (struct checkpoint_env){
 		.sandbox = m->sandbox,
 		.tree_fd = sandbox_tree_fd(m->sandbox),
 		.ids_base = ids->base,
 		.ids_len = ids->len,
-		.store_path = jobs->store_path,
+		.store_path = m->store_path,
 		.project = jobs->project,
 		.max_bytes = m->config->max_bytes,
 		.keep = m->config->keep,
@@ -163,13 +156,7 @@ void checkpoint_jobs_free(struct checkpoint_jobs *jobs)
 	while (!list_empty(&jobs->all))
 		free_request(request_of(jobs->all.next));
 	free(jobs->project);
-	free(jobs->store_path);
 	free(jobs);
-}
-
-const char *checkpoint_jobs_store_path(const struct checkpoint_jobs *jobs)
-{
-	return jobs->store_path;
 }
 
 const char *checkpoint_jobs_project(const struct checkpoint_jobs *jobs)
@@ -407,7 +394,7 @@ static int collect(struct job *job)
 		err = tree_remove(r->jobs->m->trees_fd, r->sha256);
 	if (err == 0)
 		err = store_dir_open(
-			r->jobs->store_path, false, STORE_DIR_PATIENT, &store, &r->why);
+			r->jobs->m->store_path, false, STORE_DIR_PATIENT, &store, &r->why);
 	if (err == -ENOENT)
 		return 0;
 	return err < 0 ? err : store->ops->collect(store, NULL, &r->why);

@@ -13,13 +13,12 @@ struct mount;
 struct checkpoint_jobs;
 
 /* Needs the sandbox and its runs. */
-int checkpoint_jobs_new(struct mount *m, struct checkpoint_jobs **ret, struct fail *f);
+int checkpoint_jobs_new(struct mount *m, struct checkpoint_jobs **ret);
 /* Cancels what runs and waits for it. NULL is allowed, here and below. */
 void checkpoint_jobs_stop(struct checkpoint_jobs *jobs);
 /* After checkpoint_jobs_stop(). */
 void checkpoint_jobs_free(struct checkpoint_jobs *jobs);
 
-const char *checkpoint_jobs_store_path(const struct checkpoint_jobs *jobs);
 const char *checkpoint_jobs_project(const struct checkpoint_jobs *jobs);
 
 /* Begins a request as it was written. *ret_id is set also when it is refused (-EINVAL, with words):

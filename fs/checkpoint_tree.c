@@ -137,7 +137,7 @@ static int copy_row(const struct store_row *from, struct store_row *to)
 void checkpoint_tree_lookup(struct mount *m, fuse_req_t req, const struct synth_node *n)
 {
 	const struct store_row *found = checkpoint_view_find(m->view, n->object);
-	struct look look = {.m = m, .store_path = checkpoint_jobs_store_path(m->checkpoints)};
+	struct look look = {.m = m, .store_path = m->store_path};
 	struct fail f = {0};
 	int r = found ? copy_row(found, &look.row) : -ENOENT;
 

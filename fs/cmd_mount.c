@@ -18,6 +18,7 @@
 #include "fs/mount_point.h"
 #include "fs/registry.h"
 #include "fs/state_dir.h"
+#include "runner/checkpoint/store_dir.h"
 
 struct mount_request {
 	const struct config *config; /* borrowed */
@@ -64,6 +65,22 @@ static int choose_state(const struct config *config, const char *name, char **re
 	return *ret ? 0 : -ENOMEM;
 }
 
+static int choose_store(const struct config *config, char **ret, struct fail *f)
+{
+	int r;
+
+	if (config->store) {
+		*ret = strdup(config->store);
+		return *ret ? 0 : -ENOMEM;
+	}
+	r = store_dir_default(ret);
+	if (r == -ENOENT)
+		return fail_set(f, r,
+			"no place for the checkpoints: HOME is not set and the user database names "
+			"no home; set XDG_DATA_HOME");
+	return r;
+}
+
 /* One inside the other: the mount would hide its own state, or the sandbox contain its mount. */
 static int check_apart(const char *mount_point, const char *state_path, struct fail *f)
 {
@@ -87,6 +104,9 @@ static void ready(void *arg)
 static int run_daemon(const struct mount_request *request, struct detach *detach,
 	const struct state_dir *state, const char *name, const char *mount_point, struct fail *f)
 {
+	auto_free char *store_path = NULL;
+	/* The daemon enters a user namespace in which its user has another number, and home. */
+	int r = choose_store(request->config, &store_path, f);
 	const struct registry_entry entry = {.name = (char *)name,
 		.mount_point = (char *)mount_point,
 		.state_path = state->path,
@@ -95,13 +115,15 @@ static int run_daemon(const struct mount_request *request, struct detach *detach
 		.name = name,
 		.mount_point = mount_point,
 		.state_path = state->path,
+		.store_path = store_path,
 		.state_fd = state->fd,
 		.foreground = request->foreground,
 		.ready = ready,
 		.ready_arg = detach};
 	struct registry_claim claim;
-	int r = registry_add(&entry, &claim, f);
 
+	if (r == 0)
+		r = registry_add(&entry, &claim, f);
 	if (r < 0)
 		return r;
 	options.registry_path = claim.path;

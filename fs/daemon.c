@@ -320,11 +320,11 @@ static int open_locks(struct mount *m, struct fail *f)
 /* What a crash left in the tree or in the store is removed. */
 static int open_checkpoints(struct mount *m, struct fail *f)
 {
-	int r = checkpoint_jobs_new(m, &m->checkpoints, f);
+	int r = checkpoint_jobs_new(m, &m->checkpoints);
 
 	if (r == 0)
-		r = checkpoint_view_new(checkpoint_jobs_store_path(m->checkpoints),
-			checkpoint_jobs_project(m->checkpoints), &m->view);
+		r = checkpoint_view_new(
+			m->store_path, checkpoint_jobs_project(m->checkpoints), &m->view);
 	if (r == 0)
 		r = checkpoint_tree_open(m, f);
 	if (r < 0)
@@ -409,6 +409,7 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 		.mount_point = options->mount_point,
 		.state_path = options->state_path,
 		.registry_path = options->registry_path,
+		.store_path = options->store_path,
 		.state_fd = options->state_fd,
 		.uid = getuid(),
 		.gid = getgid(),

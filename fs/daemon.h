@@ -12,6 +12,7 @@ struct daemon_options {
 	const char *mount_point; /* absolute, real path */
 	const char *state_path; /* absolute */
 	const char *registry_path; /* of the mount's entry */
+	const char *store_path; /* of the checkpoints; absolute */
 	int state_fd; /* the locked state directory, O_RDONLY|O_DIRECTORY */
 	bool foreground;
 	void (*ready)(void *arg); /* called once when the mount can be used */

@@ -31,7 +31,7 @@ struct checkpoint_view;
 
 struct mount {
 	const struct config *config; /* borrowed */
-	const char *name, *mount_point, *state_path, *registry_path; /* borrowed */
+	const char *name, *mount_point, *state_path, *registry_path, *store_path; /* borrowed */
 	int state_fd; /* borrowed */
 	const char *net; /* the kind of network in force */
 	uid_t uid; /* who mounted it */
