@@ -49,6 +49,9 @@ struct loop {
 	unsigned idle; /* followers that wait */
 	unsigned promotions;
 	pthread_cond_t thread_ended;
+
+	pthread_t watcher;
+	bool started; /* the watcher */
 };
 
 static _Thread_local bool leads;
@@ -93,6 +96,10 @@ void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
+	if (loop->started) {
+		loop_stop(loop);
+		pthread_join(loop->watcher, NULL);
+	}
 	close_fd(&loop->epoll_fd);
 	close_fd(&loop->wake_fd);
 	pthread_cond_destroy(&loop->thread_ended);
@@ -360,16 +367,24 @@ static void *watcher_main(void *arg)
 	return NULL;
 }
 
+int loop_start(struct loop *loop)
+{
+	int r = loop->started ? 0 : pthread_create(&loop->watcher, NULL, watcher_main, loop);
+
+	loop->started |= r == 0;
+	return -r;
+}
+
 int loop_run(struct loop *loop, unsigned max_threads)
 {
-	pthread_t watcher;
-	int r;
+	int r = loop_start(loop);
 
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&loop->lock);
 	loop->max_threads = max_threads;
 	loop->threads = 1;
-	r = pthread_create(&watcher, NULL, watcher_main, loop);
-	if (r)
-		return -r;
+	pthread_mutex_unlock(&loop->lock);
 	turn_ask_for_short();
 	if (loop->thread_start)
 		loop->thread_start(loop->thread_start_arg);
@@ -383,6 +398,7 @@ int loop_run(struct loop *loop, unsigned max_threads)
 	atomic_store(&loop->over, true);
 	pthread_cond_signal(&loop->watcher_wake);
 	pthread_mutex_unlock(&loop->lock);
-	pthread_join(watcher, NULL);
+	pthread_join(loop->watcher, NULL);
+	loop->started = false;
 	return 0;
 }

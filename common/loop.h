@@ -36,6 +36,10 @@ void loop_free(struct loop *loop);
  * they lent the baton for. Returns 0 or -errno. */
 int loop_run(struct loop *loop, unsigned max_threads);
 
+/* Starts the thread that loop_run() cannot do without, which else does it: for who must know before
+ * that it can be had. Returns 0 or -errno. */
+int loop_start(struct loop *loop);
+
 /* Called in each thread of the loop before it does anything else; for per-thread credentials. */
 void loop_set_thread_start(struct loop *loop, void (*start)(void *arg), void *arg);
 

@@ -336,6 +336,14 @@ static int open_checkpoints(struct mount *m, struct fail *f)
 	return 0;
 }
 
+/* Before the mount is told to be ready: later nobody would learn that there can be none. */
+static int start_threads(struct mount *m, struct fail *f)
+{
+	int r = loop_start(m->loop);
+
+	return r < 0 ? fail_errno(f, r, "starting a thread") : 0;
+}
+
 static void thread_start(void *arg)
 {
 	sandbox_thread_start(((struct mount *)arg)->sandbox);
@@ -451,6 +459,8 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 		r = open_disk(&m, f);
 	if (r == 0)
 		r = session_watch(&m, f);
+	if (r == 0)
+		r = start_threads(&m, f);
 	if (r == 0) {
 		loop_set_thread_start(m.loop, thread_start, &m);
 		mount_log(&m, "mounted at %s", m.mount_point);
