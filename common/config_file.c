@@ -170,6 +170,12 @@ static int read_all(const char *path, struct buf *to, struct fail *f)
 	char part[4096];
 	ssize_t len;
 
+	/* Where even its directory is closed it is not this user's: HOME is left from another. */
+	if (fd < 0 && errno == EACCES && access(path, F_OK) < 0)
+		return fail_set(f, -EACCES,
+			"%.200s: Permission denied; set XDG_CONFIG_HOME, or HOME, to a directory of "
+			"yours",
+			path);
 	if (fd < 0)
 		return fail_errno(f, -errno, "%.200s", path);
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "common/buf.h"
+#include "common/fail.h"
 
 enum check_result {
 	CHECK_OK,
@@ -18,10 +19,14 @@ enum check_result {
  * nothing behind. */
 typedef enum check_result check_function(struct buf *why);
 
-check_function check_fuse, check_fusermount, check_user_namespaces, check_uid_ranges, check_proc,
-	check_overlay, check_idmap, check_cgroups, check_seccomp;
+check_function check_limits, check_fuse, check_fusermount, check_user_namespaces, check_uid_ranges;
+check_function check_mounting, check_proc, check_state, check_overlay, check_idmap, check_cgroups,
+	check_seccomp;
 check_function check_passthrough, check_network, check_python, check_node, check_r, check_bash,
 	check_browser, check_checkpoints;
+
+/* Whether users may let others in, as who mounts with allow_other does: 0 or -EPERM with words. */
+int check_allow_other(struct fail *f);
 
 /* Runs work(why) in a child process, so that it may enter namespaces; work returns 0 or a negative
  * errno. */
@@ -35,7 +40,11 @@ int check_enter_user_namespace(void);
  * or another -errno. */
 int check_kernel_passthrough(void);
 
-/* Whether a program is in PATH. */
+/* Where the state and the checkpoints of the mount that is meant will be; borrowed. Else they are
+ * taken to be where they are by default. */
+void check_set_places(const char *state_path, const char *store_path);
+
+/* Whether a program is where a sandbox sees it. */
 bool check_has_program(const char *name);
 
 /* Runs a program and keeps the first line of what it prints; 0, or -errno. */

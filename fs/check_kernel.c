@@ -1,6 +1,8 @@
 // Checks of what the kernel offers: FUSE, user namespaces, cgroups, seccomp.
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <pwd.h>
 #include <stdbool.h>
@@ -10,8 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/program.h"
 #include "common/scope.h"
 #include "fs/check.h"
+#include "fs/mount_table.h"
 
 static long read_number(const char *path, long otherwise)
 {
@@ -45,17 +49,60 @@ enum check_result check_fuse(struct buf *why)
 
 enum check_result check_fusermount(struct buf *why)
 {
-	const char *const argv[] = {"fusermount3", "--version", NULL};
-	char line[128];
+	char path[PATH_MAX];
+	struct fail f = {0};
 
-	if (check_ask_program(argv, line, sizeof(line)) == 0) {
-		buf_printf(why, "%.100s", line);
-		return CHECK_OK;
+	if (program_may(CAP_SYS_ADMIN))
+		return buf_add_str(why, "not needed by who may mount"), CHECK_UNUSED;
+	if (geteuid() == 0) {
+		buf_add_str(why, "root may not mount here (it lacks CAP_SYS_ADMIN): in a container "
+				 "--cap-add SYS_ADMIN --device /dev/fuse");
+		return CHECK_MISSING;
 	}
-	if (geteuid() == 0)
-		return buf_add_str(why, "root mounts without it"), CHECK_UNUSED;
-	buf_add_str(why, "apt install fuse3");
-	return CHECK_MISSING;
+	if (!program_find("fusermount3", path, sizeof(path)))
+		return buf_add_str(why, "fusermount3 is missing: apt install fuse3"), CHECK_MISSING;
+	if (program_gains(path, CAP_SYS_ADMIN, &f) < 0)
+		return buf_add_str(why, f.text), CHECK_MISSING;
+	if (!getpwuid(getuid())) {
+		buf_printf(why,
+			"the user id %u has no name, and fusermount3 asks for it: echo "
+			"user:x:%u:%u::/tmp:/bin/sh >>/etc/passwd (as root), or mount as root",
+			getuid(), getuid(), getgid());
+		return CHECK_MISSING;
+	}
+	buf_add_str(why, path);
+	return CHECK_OK;
+}
+
+/* Nothing is mounted at / of those that are changed by chroot(2), as seldom is where it was. */
+static bool is_chrooted(void)
+{
+	auto_mount_table struct mount_table table = {0};
+	struct mount_entry entry;
+
+	if (mount_table_open(&table) < 0)
+		return false;
+	while (mount_table_next(&table, &entry) > 0) {
+		if (strcmp(entry.dir, "/") == 0)
+			return false;
+	}
+	return true;
+}
+
+int check_allow_other(struct fail *f)
+{
+	FILE *file = fopen("/etc/fuse.conf", "re");
+	char line[256], word[32];
+	bool found = program_may(CAP_SYS_ADMIN);
+
+	while (!found && file && fgets(line, sizeof(line), file))
+		found = sscanf(line, "%31s", word) == 1 && strcmp(word, "user_allow_other") == 0;
+	if (file)
+		fclose(file);
+	return found ? 0
+		     : fail_set(f, -EPERM,
+			       "allow_other is for users only where /etc/fuse.conf has a line "
+			       "user_allow_other");
 }
 
 enum check_result check_user_namespaces(struct buf *why)
@@ -71,6 +118,13 @@ enum check_result check_user_namespaces(struct buf *why)
 	else if (read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) != 0)
 		buf_add_str(why,
 			"no user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0");
+	else if (r == -EPERM && is_chrooted())
+		buf_add_str(why,
+			"no user namespaces: the kernel lets none be made in a chroot; enter "
+			"the tree with bwrap, systemd-nspawn or docker, which change the root");
+	else if (r == -EAGAIN)
+		buf_add_str(why, "no process more can be started: raise the limit (ulimit -u; a "
+				 "container's pids limit)");
 	else
 		buf_printf(why,
 			"no user namespaces in which to mount: %s (in a container: --security-opt "
@@ -101,10 +155,12 @@ enum check_result check_uid_ranges(struct buf *why)
 {
 	const struct passwd *user = getpwuid(getuid());
 	const char *name = user ? user->pw_name : "USER";
+	char path[PATH_MAX];
+	struct fail f = {0};
 
 	if (geteuid() == 0)
 		return buf_add_str(why, "root needs none"), CHECK_UNUSED;
-	if (!check_has_program("newuidmap")) {
+	if (!program_find("newuidmap", path, sizeof(path))) {
 		buf_add_str(why, "apt install uidmap (without, a sandbox has one user only)");
 		return CHECK_MISSING;
 	}
@@ -115,6 +171,8 @@ enum check_result check_uid_ranges(struct buf *why)
 			name);
 		return CHECK_MISSING;
 	}
+	if (program_gains(path, CAP_SETUID, &f) < 0)
+		return buf_add_str(why, f.text), CHECK_MISSING;
 	buf_add_str(why, "newuidmap, /etc/subuid, /etc/subgid");
 	return CHECK_OK;
 }
@@ -128,6 +186,22 @@ static bool can_make_group(const char *parent)
 		(int)sizeof(path))
 		return false;
 	return mkdir(path, 0755) == 0 && rmdir(path) == 0;
+}
+
+/* A version 2 group can limit only what it has controllers for; version 1 may have them all. */
+static bool has_controllers(const char *group)
+{
+	char path[8400], line[256] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", group);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (!fgets(line, sizeof(line), file))
+		line[0] = '\0';
+	fclose(file);
+	return strstr(line, "memory") || strstr(line, "pids") || strstr(line, "cpu");
 }
 
 /* Where the hierarchy is mounted: alone, or beside version 1. */
@@ -153,7 +227,7 @@ enum check_result check_cgroups(struct buf *why)
 		line[strcspn(line, "\n")] = '\0';
 		if (place && strncmp(line, "0::", 3) == 0 && root) {
 			snprintf(path, sizeof(path), "%s%s", root, place + 1);
-			v2 = can_make_group(path);
+			v2 = has_controllers(path) && can_make_group(path);
 		} else if (place && strstr(line, ":memory:")) {
 			snprintf(path, sizeof(path), "/sys/fs/cgroup/memory%s", place + 1);
 			v1 = can_make_group(path);

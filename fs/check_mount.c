@@ -1,6 +1,7 @@
 // Checks that enter namespaces and mount in them: overlays and idmapped mounts, tried in a child.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/fuse.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -12,9 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/program.h"
 #include "common/scope.h"
 #include "fs/check.h"
 #include "fs/state_dir.h"
+#include "runner/checkpoint/checkpoint.h"
+#include "runner/checkpoint/store_dir.h"
+#include "runner/sandbox.h"
 
 int check_in_child(int (*work)(void))
 {
@@ -130,6 +135,105 @@ int check_kernel_passthrough(void)
 	return check_in_child(offers_passthrough);
 }
 
+static int new_tmpfs(void)
+{
+	auto_close int fs_fd = fsopen("tmpfs", FSOPEN_CLOEXEC);
+
+	if (fs_fd < 0 || fsconfig(fs_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -1;
+	return fsmount(fs_fd, FSMOUNT_CLOEXEC, MOUNT_ATTR_NODEV);
+}
+
+/* The calls that a sandbox is made of, which filters of system calls may know less well than mount. */
+static int mount_detached(void)
+{
+	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+	auto_close int fd = -1, tree = -1;
+	int r = geteuid() != 0 ? check_enter_user_namespace()
+			       : (unshare(CLONE_NEWNS) < 0 ? -errno : 0);
+
+	if (r < 0)
+		return r;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -errno;
+	fd = new_tmpfs();
+	if (fd < 0 || mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ||
+		move_mount(fd, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return -errno;
+	tree = open_tree(AT_FDCWD, "/proc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	return tree < 0 ? -errno : 0;
+}
+
+enum check_result check_mounting(struct buf *why)
+{
+	int r = check_in_child(mount_detached);
+
+	if (r == 0)
+		return buf_add_str(why, "in a namespace"), CHECK_OK;
+	if (r == -EPERM && geteuid() == 0 && !program_may(CAP_SYS_ADMIN))
+		buf_add_str(why, "root may not mount here: in a container --cap-add SYS_ADMIN");
+	else
+		buf_printf(why,
+			"the kernel's calls for mounts (fsopen, fsmount, move_mount, open_tree, "
+			"mount_setattr) fail: %s; Linux 5.12 or later is needed, and in a container "
+			"--security-opt seccomp=unconfined",
+			strerror(-r));
+	return CHECK_MISSING;
+}
+
+static const char *state_place, *store_place; /* borrowed; NULL: the default */
+
+void check_set_places(const char *state_path, const char *store_path)
+{
+	state_place = state_path;
+	store_place = store_path;
+}
+
+static int take_state_path(char **ret, struct fail *f)
+{
+	int r;
+
+	if (!state_place) {
+		r = state_dir_default("", ret, f);
+		if (r == 0)
+			*strrchr(*ret, '/') = '\0';
+		return r;
+	}
+	*ret = strdup(state_place);
+	return *ret ? 0 : -ENOMEM;
+}
+
+enum check_result check_state(struct buf *why)
+{
+	auto_free char *path = NULL;
+	struct fail f = {0};
+	int r = take_state_path(&path, &f);
+
+	if (r == 0)
+		r = state_dir_possible(path, &f);
+	buf_add_str(why, r == 0 ? path : *f.text ? f.text : strerror(-r));
+	return r == 0 ? CHECK_OK : CHECK_MISSING;
+}
+
+enum check_result check_checkpoints(struct buf *why)
+{
+	auto_free char *path = store_place ? strdup(store_place) : NULL;
+	struct fail f = {0};
+	int r;
+
+	if (checkpoint_check(&f) < 0)
+		return buf_add_str(why, f.text), CHECK_MISSING;
+	r = path ? 0 : store_dir_default(&path);
+	if (r == 0)
+		r = state_dir_parent(path);
+	buf_add_str(why, path ? path : "no home to keep them in");
+	if (r == 0)
+		return CHECK_OK;
+	buf_printf(
+		why, ": %s; set XDG_DATA_HOME, or store=, to a directory of yours", strerror(-r));
+	return CHECK_MISSING;
+}
+
 enum check_result check_proc(struct buf *why)
 {
 	int r = check_in_child(check_enter_user_namespace);
@@ -170,11 +274,13 @@ static int remove_layer(int fd, const char *name)
 static int make_trial(void)
 {
 	auto_free char *home = NULL;
-	int r = state_dir_default("", &home, NULL);
+	int r = take_state_path(&home, NULL);
 
+	if (r == 0)
+		r = state_dir_parent(home);
 	if (r < 0)
 		return r;
-	while (access(home, W_OK) < 0 && strrchr(home, '/') > home)
+	while (access(home, F_OK) < 0 && strrchr(home, '/') > home)
 		*strrchr(home, '/') = '\0';
 	if (snprintf(trial, sizeof(trial), "%s/.sandpit-check.XXXXXX", home) >= (int)sizeof(trial))
 		return -ENAMETOOLONG;
@@ -183,6 +289,8 @@ static int make_trial(void)
 
 enum check_result check_overlay(struct buf *why)
 {
+	auto_close int layers_fd = -1;
+	struct fail f = {0};
 	int r = make_trial();
 
 	if (r < 0) {
@@ -196,12 +304,15 @@ enum check_result check_overlay(struct buf *why)
 	if (r == 0)
 		return buf_add_str(why, "can be mounted where the states are"), CHECK_OK;
 	*strrchr(trial, '/') = '\0';
+	layers_fd = open(trial, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (sandbox_explain_overlay("/usr", layers_fd, trial, geteuid() == 0, r, &f))
+		return buf_add_str(why, f.text), CHECK_MISSING;
 	if (r == -ENODEV)
 		buf_add_str(why, "modprobe overlay");
 	else if (r == -EINVAL)
 		buf_printf(why,
-			"not with layers in %s (itself an overlay?): set XDG_STATE_HOME, or "
-			"state=, to a place on another file system",
+			"not with layers in %s: set XDG_STATE_HOME, or state=, to a place on "
+			"another file system",
 			trial);
 	else
 		buf_printf(why,

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/program.h"
 #include "common/scope.h"
-#include "runner/checkpoint/checkpoint.h"
 #include "fs/check.h"
 #include "runner/sandbox.h"
 #include "fs/libfuse.h"
@@ -19,20 +19,9 @@ extern char **environ;
 
 bool check_has_program(const char *name)
 {
-	const char *path = getenv("PATH");
+	char path[PATH_MAX];
 
-	path = path ? path : "/usr/local/bin:/usr/bin:/bin";
-	while (*path) {
-		size_t len = strcspn(path, ":");
-		char file[PATH_MAX];
-
-		if (snprintf(file, sizeof(file), "%.*s/%s", (int)len, path, name) <
-				(int)sizeof(file) &&
-			access(file, X_OK) == 0)
-			return true;
-		path += len + (path[len] == ':');
-	}
-	return false;
+	return program_in_system(name, path, sizeof(path));
 }
 
 static int start(const char *const argv[], int out_fd, pid_t *ret)
@@ -101,10 +90,10 @@ enum check_result check_python(struct buf *why)
 static enum check_result version(
 	struct buf *why, const char *program, const char *option, const char *package)
 {
-	const char *const argv[] = {program, option, NULL};
-	char line[128];
+	char line[128], path[PATH_MAX];
+	const char *const argv[] = {path, option, NULL};
 
-	if (!check_has_program(program)) {
+	if (!program_in_system(program, path, sizeof(path))) {
 		buf_printf(why, "apt install %s", package);
 		return CHECK_MISSING;
 	}
@@ -138,16 +127,6 @@ enum check_result check_browser(struct buf *why)
 		return CHECK_MISSING;
 	}
 	return version(why, "chromium", "--version", "chromium");
-}
-
-enum check_result check_checkpoints(struct buf *why)
-{
-	struct fail f = {0};
-
-	if (checkpoint_check(&f) == 0)
-		return CHECK_OK;
-	buf_add_str(why, f.text);
-	return CHECK_MISSING;
 }
 
 enum check_result check_network(struct buf *why)

@@ -1,9 +1,11 @@
 // What all verbs have in common: help, and errors in words.
 #include "fs/cmd.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int print_help(const struct cmd *cmd)
@@ -50,7 +52,13 @@ int cmd_usage(const struct cmd *cmd, const char *format, ...)
 
 int cmd_failed(const char *verb, int err, const struct fail *f)
 {
-	fprintf(stderr, "sandpit %s: %s\n", verb,
-		f && f->text[0] ? f->text : strerror(err < 0 ? -err : err));
+	const char *words = f && f->text[0] ? f->text : strerror(err < 0 ? -err : err);
+
+	/* What fails for want of a process or a thread, wherever it is, has these remedies. */
+	fprintf(stderr, "sandpit %s: %s%s\n", verb, words,
+		abs(err) == EAGAIN
+			? " (no process or thread more may be started: ulimit -u, or its container's "
+			  "pids limit)"
+			: "");
 	return CMD_FAILED;
 }

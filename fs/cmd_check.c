@@ -16,11 +16,14 @@ static const struct {
 	check_function *check;
 	bool is_needed; /* without it nothing can be mounted */
 } checks[] = {
+	{"limits", check_limits, true},
 	{"fuse", check_fuse, true},
 	{"fusermount3", check_fusermount, true},
 	{"user namespaces", check_user_namespaces, true},
 	{"uid ranges", check_uid_ranges, false},
+	{"mounting", check_mounting, true},
 	{"proc", check_proc, true},
+	{"state", check_state, true},
 	{"overlay", check_overlay, true},
 	{"idmapped mounts", check_idmap, false},
 	{"seccomp", check_seccomp, true},
@@ -44,28 +47,32 @@ static void tell(const char *name, enum check_result result, const char *why)
 }
 
 /* What a mount with these settings would refuse. */
-static bool check_settings(const struct cmd_settings *settings)
+static bool check_settings(const struct config *c)
 {
-	auto_call(config_clear) struct config c = {0};
-	auto_free char *file = NULL;
 	struct fail f = {0};
-	int r = cmd_settings_read(settings, &c, &file, &f);
+	int r;
 
-	if (r < 0) {
-		tell("settings", CHECK_WRONG, *f.text ? f.text : strerror(-r));
+	if (c->allow_other && check_allow_other(&f) < 0) {
+		tell("allow_other", CHECK_WRONG, f.text);
 		return false;
 	}
-	tell("settings", CHECK_OK, file ? file : "no file of settings");
-	if (!c.rootfs)
+	if (!c->rootfs)
 		return true;
-	r = sandbox_check_rootfs(c.rootfs, &f);
-	tell("rootfs", r < 0 ? CHECK_WRONG : CHECK_OK, r < 0 ? f.text : c.rootfs);
+	r = sandbox_check_rootfs(c->rootfs, &f);
+	tell("rootfs", r < 0 ? CHECK_WRONG : CHECK_OK, r < 0 ? f.text : c->rootfs);
 	return r == 0;
 }
 
 static bool check_all(const struct cmd_settings *settings)
 {
+	auto_call(config_clear) struct config c = {0};
+	auto_free char *file = NULL;
+	struct fail f = {0};
+	int r = cmd_settings_read(settings, &c, &file, &f);
 	bool can_mount = true;
+
+	if (r == 0)
+		check_set_places(c.state, c.store);
 
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
 		auto_buf struct buf why = {0};
@@ -74,7 +81,12 @@ static bool check_all(const struct cmd_settings *settings)
 		tell(checks[i].name, result, buf_text(&why));
 		can_mount &= !(checks[i].is_needed && result == CHECK_MISSING);
 	}
-	return check_settings(settings) && can_mount;
+	check_set_places(NULL, NULL);
+	if (r < 0)
+		tell("settings", CHECK_WRONG, *f.text ? f.text : strerror(-r));
+	else
+		tell("settings", CHECK_OK, file ? file : "no file of settings");
+	return r == 0 && check_settings(&c) && can_mount;
 }
 
 static int run(const struct cmd *cmd, int argc, char **argv)

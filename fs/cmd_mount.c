@@ -101,6 +101,16 @@ static void ready(void *arg)
 		detach_ready(arg);
 }
 
+/* What is tried only when something has failed. */
+static void explain(struct fail *f)
+{
+	auto_buf struct buf why = {0};
+	struct fail first = *f;
+
+	if (check_mounting(&why) == CHECK_MISSING)
+		fail_set(f, 0, "%s; %s", first.text, buf_text(&why));
+}
+
 static int run_daemon(const struct mount_request *request, struct detach *detach,
 	const struct state_dir *state, const char *name, const char *mount_point, struct fail *f)
 {
@@ -132,6 +142,8 @@ static int run_daemon(const struct mount_request *request, struct detach *detach
 		r = fail_errno(f, -errno, "/");
 	if (r == 0)
 		r = daemon_run(&options, f);
+	if (r == -EPERM || r == -ENOSYS)
+		explain(f);
 	registry_remove(&claim);
 	return r;
 }
@@ -139,7 +151,8 @@ static int run_daemon(const struct mount_request *request, struct detach *detach
 /* What no sandbox can do without, and whose absence is hard to tell from later errors. */
 static int check_machine(struct fail *f)
 {
-	static check_function *const checks[] = {check_fuse, check_user_namespaces};
+	static check_function *const checks[] = {
+		check_limits, check_fuse, check_user_namespaces, check_fusermount};
 
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
 		auto_buf struct buf why = {0};

@@ -62,8 +62,7 @@ static int make_folder(struct fail *f)
 
 	if (r < 0)
 		return r;
-	r = state_dir_make(path);
-	return r < 0 ? fail_errno(f, r, "%s", path) : 0;
+	return state_dir_make(path, f);
 }
 
 static int write_entry(int fd, const struct registry_entry *entry)

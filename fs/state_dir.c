@@ -41,7 +41,7 @@ int state_dir_default(const char *tail, char **ret, struct fail *f)
 	return r;
 }
 
-int state_dir_make(const char *path)
+static int make_all(const char *path)
 {
 	auto_free char *part = strdup(path);
 
@@ -261,15 +261,57 @@ static int check_version(const struct state_dir *state, struct fail *f)
 	return 0;
 }
 
+static int failed(const char *path, int err, struct fail *f)
+{
+	if (err == -EACCES || err == -EROFS || err == -EPERM)
+		return fail_set(f, err,
+			"state directory %s: %s; set XDG_STATE_HOME to a directory where you may write",
+			path, strerror(-err));
+	return fail_errno(f, err, "state directory %s", path);
+}
+
+int state_dir_parent(const char *path)
+{
+	auto_free char *part = strdup(path);
+	struct stat st;
+
+	if (!part)
+		return -ENOMEM;
+	while (stat(part, &st) < 0) {
+		if (errno != ENOENT)
+			return -errno;
+		if (!strrchr(part, '/') || !part[1])
+			return -ENOENT;
+		*(strrchr(part, '/') + (strrchr(part, '/') == part)) = '\0';
+	}
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	return faccessat(AT_FDCWD, part, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
+}
+
+int state_dir_possible(const char *path, struct fail *f)
+{
+	int r = state_dir_parent(path);
+
+	return r < 0 ? failed(path, r, f) : 0;
+}
+
+int state_dir_make(const char *path, struct fail *f)
+{
+	int r = make_all(path);
+
+	return r < 0 ? failed(path, r, f) : 0;
+}
+
 static int open_path(const char *path, struct state_dir *state, struct fail *f)
 {
-	int r = state_dir_make(path);
+	int r = state_dir_make(path, f);
 
 	if (r < 0)
-		return fail_errno(f, r, "state directory %s", path);
+		return r;
 	state->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (state->fd < 0)
-		return fail_errno(f, -errno, "state directory %s", path);
+		return failed(path, -errno, f);
 	state->path = realpath(path, NULL);
 	return state->path ? 0 : fail_errno(f, -errno, "state directory %s", path);
 }

@@ -19,7 +19,12 @@ int state_dir_open(
 	const char *path, const char *mount_point, struct state_dir *ret, struct fail *f);
 void state_dir_close(struct state_dir *state);
 
-/* Makes a directory and its missing parents, for their owner only. 0 or -errno. */
-int state_dir_make(const char *path);
+/* Makes a directory and its missing parents, for their owner only. 0 or -errno with words. */
+int state_dir_make(const char *path, struct fail *f);
+
+/* Whether such a directory may be written, or be made below those that are there; nothing is made. 0
+ * or -errno, with words in the second. */
+int state_dir_parent(const char *path);
+int state_dir_possible(const char *path, struct fail *f);
 
 #define auto_state_dir __attribute__((cleanup(state_dir_close)))

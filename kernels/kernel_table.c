@@ -18,6 +18,12 @@
 
 #define NODE "/usr/bin/node:/usr/local/bin/node:/usr/bin/nodejs"
 
+/* A program that was copied without its drivers finds none. */
+#define DRIVER(file)                                                                               \
+	{                                                                                          \
+		KERNEL_DRIVERS file, "sandpit itself, with its drivers (make install)"             \
+	}
+
 /* A new language is an entry here, or a [kernel NAME] section of the INI file. */
 const struct kernel_language kernel_table[] = {
 	{.name = "python",
@@ -25,7 +31,8 @@ const struct kernel_language kernel_table[] = {
 		.env = ARGS("MPLBACKEND=module://matplotlib_inline.backend_inline", "NO_COLOR=1"),
 		.cold = ARGS("PYTHON", "LD_", "OMP_", "OPENBLAS_", "MKL_", "MPL"),
 		.needs = NEEDS({"/usr/bin/python3", "python3"},
-			{"/usr/lib/python3/dist-packages/IPython", "python3-ipython"}),
+			{"/usr/lib/python3/dist-packages/IPython", "python3-ipython"},
+			DRIVER("/python/driver.py")),
 		.standard = true,
 		.prepare = true,
 		.ready = 5},
@@ -33,8 +40,9 @@ const struct kernel_language kernel_table[] = {
 		.argv = ARGS("node", KERNEL_DRIVERS "/javascript/driver.js", "javascript"),
 		.env = ARGS("NO_COLOR=1"),
 		.cold = ARGS("NODE_", "LD_", "UV_"),
-		.needs = NEEDS({NODE, "nodejs"}, {KERNEL_DRIVERS "/javascript/node_modules/acorn",
-							 "sandpit's own npm packages (make deps)"}),
+		.needs = NEEDS({NODE, "nodejs"}, DRIVER("/javascript/driver.js"),
+			{KERNEL_DRIVERS "/javascript/node_modules/acorn",
+				"sandpit's own npm packages (make deps)"}),
 		.standard = true,
 		.ready = 1,
 		.interrupt_frame = true},
@@ -42,9 +50,9 @@ const struct kernel_language kernel_table[] = {
 		.argv = ARGS("node", KERNEL_DRIVERS "/javascript/driver.js", "typescript"),
 		.env = ARGS("NO_COLOR=1"),
 		.cold = ARGS("NODE_", "LD_", "UV_"),
-		.needs = NEEDS(
-			{NODE, "nodejs"}, {KERNEL_DRIVERS "/javascript/node_modules/typescript",
-						  "sandpit's own npm packages (make deps)"}),
+		.needs = NEEDS({NODE, "nodejs"}, DRIVER("/javascript/driver.js"),
+			{KERNEL_DRIVERS "/javascript/node_modules/typescript",
+				"sandpit's own npm packages (make deps)"}),
 		.standard = true,
 		.ready = 1,
 		.interrupt_frame = true},
@@ -56,12 +64,13 @@ const struct kernel_language kernel_table[] = {
 		.needs = NEEDS({"/usr/bin/R:/usr/local/bin/R", "r-base-core"},
 			{"/usr/lib/R/site-library/jsonlite:/usr/lib/R/library/jsonlite:"
 			 "/usr/local/lib/R/site-library/jsonlite",
-				"r-cran-jsonlite"}),
+				"r-cran-jsonlite"},
+			DRIVER("/r/driver.R")),
 		.standard = true,
 		.ready = 1},
 	{.name = "bash",
 		.argv = ARGS(KERNEL_DRIVERS "/bash/bash-driver"),
-		.needs = NEEDS({"/bin/bash:/usr/bin/bash", "bash"}),
+		.needs = NEEDS({"/bin/bash:/usr/bin/bash", "bash"}, DRIVER("/bash/bash-driver")),
 		.standard = true},
 };
 const size_t kernel_table_len = ARRAY_LEN(kernel_table);

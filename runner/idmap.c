@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -11,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "common/program.h"
 #include "common/scope.h"
 
 #define ROOT_BASE 100000
@@ -90,18 +93,6 @@ static bool find_ranges(struct idmap *m, const char *name, uint32_t len)
 	       find_in_file("/etc/subgid", name, m->uid, len, &m->gid_base);
 }
 
-static const char *find_program(const char *name, char *path, size_t size)
-{
-	static const char *const dirs[] = {"/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin"};
-
-	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
-		snprintf(path, size, "%s/%s", dirs[i], name);
-		if (access(path, X_OK) == 0)
-			return path;
-	}
-	return NULL;
-}
-
 void idmap_choose_single(struct idmap *ret)
 {
 	*ret = (struct idmap){.single = true, .uid = geteuid(), .gid = getegid(), .len = 1};
@@ -126,7 +117,7 @@ static bool has_range(const char *path, uint32_t base, uint32_t len)
 
 void idmap_choose(struct idmap *ret)
 {
-	char path[64];
+	char path[PATH_MAX];
 	char names[1024];
 	struct passwd entry, *found = NULL;
 
@@ -145,8 +136,10 @@ void idmap_choose(struct idmap *ret)
 			idmap_choose_single(ret);
 		return;
 	}
-	if (!find_program("newuidmap", path, sizeof(path)) ||
-		!find_program("newgidmap", path, sizeof(path)))
+	if (!program_find("newuidmap", path, sizeof(path)) ||
+		program_gains(path, CAP_SETUID, NULL) < 0 ||
+		!program_find("newgidmap", path, sizeof(path)) ||
+		program_gains(path, CAP_SETGID, NULL) < 0)
 		return;
 	if (find_ranges(ret, name, IDMAP_LEN - 1)) {
 		ret->single = false;
@@ -176,11 +169,11 @@ static int write_direct(pid_t pid, const char *name, uint32_t outside, uint32_t 
 /* newuidmap PID 0 USER 1 1 BASE 65535; its own complaints go to standard error. */
 static int run_helper(const char *name, pid_t pid, uint32_t user, uint32_t base, struct fail *f)
 {
-	char path[64], words[6][16];
+	char path[PATH_MAX], words[6][16];
 	int status;
 	pid_t child;
 
-	if (!find_program(name, path, sizeof(path)))
+	if (!program_find(name, path, sizeof(path)))
 		return fail_set(f, -ENOENT, "%s is missing: install the package uidmap", name);
 	const uint32_t numbers[] = {(uint32_t)pid, 0, user, 1, 1, base};
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)

@@ -46,6 +46,12 @@ int sandbox_explain_namespaces(struct fail *f, int err, bool is_root)
 		return fail_set(f, err,
 			"user namespaces are restricted by AppArmor: sysctl "
 			"kernel.apparmor_restrict_unprivileged_userns=0");
+	if (err == -EAGAIN)
+		return fail_errno(f, err, "making namespaces");
+	if (err == -ENOSPC)
+		return fail_set(f, err,
+			"no namespace more can be made: raise the limits that sysctl user shows, as "
+			"user.max_mnt_namespaces");
 	return fail_errno(f, err,
 		"making namespaces (in a container: its seccomp profile must allow clone, unshare and "
 		"mount, docker's --security-opt seccomp=unconfined)");

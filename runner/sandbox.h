@@ -142,6 +142,11 @@ struct sandbox_user {
 int sandbox_find_user(
 	const struct sandbox *s, const char *name, struct sandbox_user *ret, struct fail *f);
 
+/* Says why an overlay over lower, with layers in a directory of state_path, was refused with err; false
+ * when it is not known. */
+bool sandbox_explain_overlay(const char *lower, int layers_fd, const char *state_path, bool is_root,
+	int err, struct fail *f);
+
 /* Whether a sandbox can be made of a tree (rootfs=): 0, or -errno with words. */
 int sandbox_check_rootfs(const char *rootfs, struct fail *f);
 

@@ -146,7 +146,8 @@ static int mount_overlay(
 		"workdir", work, "userxattr", "", NULL};
 	struct fail why = {0};
 	int err = sandbox_tree_new_fs("overlay", options, PLAIN_ATTRS, ret, &why);
-	if (err < 0)
+	if (err < 0 && !sandbox_explain_overlay(l->host, l->upper_fd, plan->config->state_path,
+			       plan->ids.root, err, f))
 		fail_set(f, err,
 			"%s over %s, layers in %s; the state directory must lie on a local file "
 			"system such as ext4, xfs or btrfs (set state=), the kernel be 5.11 or newer",

@@ -37,6 +37,11 @@ static struct store_dir *dir_of(struct store *s)
 
 static int failed(const struct store_dir *d, int err, struct fail *f, const char *what)
 {
+	if (err == -EACCES || err == -EROFS || err == -EPERM)
+		return fail_set(f, err,
+			"the store %s: %s: %s; set store=, or XDG_DATA_HOME, to a directory where you "
+			"may write",
+			d->path, what, strerror(-err));
 	return fail_errno(f, err, "the store %s: %s", d->path, what);
 }
 

@@ -28,15 +28,17 @@ need_root() { as_root || skip "only root can make such a machine"; }
 	match "$output" 'cannot be mounted'
 }
 
-# What a kernel does that has user namespaces for some only: python3 deny.py caps|all CMD... With caps
-# they can be made and give no capability, as AppArmor does it.
+# What a kernel does that has user namespaces for some only: python3 deny.py caps|all|calls CMD... With
+# caps they can be made and give no capability, as AppArmor does it. With calls those for mounts that
+# came with Linux 5.2 are unknown, as to an old container's filter.
 deny_script() {
 	cat >deny.py <<-'END'
 		import ctypes, os, struct, sys
 		EPERM, ALLOW, USER, MOUNTS = 0x00050001, 0x7fff0000, 0x10000000, 0x00020000
 		LOAD, JEQ, JSET, RET = 0x20, 0x15, 0x45, 0x06
 		user = EPERM if sys.argv[1] == "all" else ALLOW
-		program = [(LOAD, 0, 0, 0), (JEQ, 0, 1, 165), (RET, 0, 0, EPERM),  # mount
+		program = [(LOAD, 0, 0, 0), (0x35, 0, 2, 428), (0x35, 1, 0, 434), (RET, 0, 0, EPERM), (RET, 0, 0, ALLOW)
+		    ] if sys.argv[1] == "calls" else [(LOAD, 0, 0, 0), (JEQ, 0, 1, 165), (RET, 0, 0, EPERM),  # mount
 		    (JEQ, 1, 0, 272), (JEQ, 0, 5, 56),  # unshare, clone
 		    (LOAD, 0, 0, 16), (JSET, 0, 1, USER), (RET, 0, 0, user),
 		    (JSET, 0, 1, MOUNTS), (RET, 0, 0, EPERM), (RET, 0, 0, ALLOW)]
@@ -190,4 +192,236 @@ deny_script() {
 	esac
 	as_root || want=' +- +the kernel gives it to root only'
 	match "$("$SANDPIT" check)" "passthrough$want"
+}
+
+@test "limits that are too low: said at once, not when something fails" {
+	while read -r option value what; do
+		# A sanitizer's own memory is more than that.
+		[[ $option != [vd] ]] || ! sanitized || continue
+		low() { (ulimit "-$option" "$value" && "$SANDPIT" "$@" 3>&-) 2>&1; }
+		run low mount -o net=none "$D"
+		refute test "$status" = 0
+		match "$output" "^sandpit mount: $what: the limit is $value, a sandbox needs [0-9]+: ulimit -$option"
+		not_mounted
+		run low check
+		eq "$status" 1
+		match "$output" "limits +missing +$what.*ulimit -$option"
+	done <<-'END'
+		n 64 open files
+		f 1000 the size of files
+		v 60000 the address space
+		d 10000 the memory for data
+		s 100 the stack
+	END
+}
+
+@test "a limit of the size of files is an error to who writes, not the daemon's end" {
+	(ulimit -f 20000 && mount_sandbox)
+	# As root the kernel may write past the daemon, and the limit is that of dd.
+	as_root || match "$(dd if=/dev/zero of="$D/files/work/big" bs=1M count=30 2>&1)" 'File too large'
+	dd if=/dev/zero of="$D/files/work/big" bs=1M count=30 2>/dev/null || true
+	refute inside 'head -c 30000000 /dev/zero >/work/big2' 2>/dev/null
+	inside 'echo lives'
+}
+
+@test "no process or thread more: mounted, or said with what helps" {
+	as_root && skip "such a limit is not root's"
+	for more in $(seq 0 12); do
+		few() { (ulimit -u "$(($(ps -L -U "$(id -u)" --no-headers | wc -l) + more))" && exec "$SANDPIT" mount -o net=none "$D" 3>&-) 2>&1; }
+		run few
+		if [[ $status == 0 ]]; then
+			mounted || fail "nothing is mounted with $more"
+			jq -e . "$D/status.json" >/dev/null
+			umount_sandbox
+		else
+			match "$output" 'emporar'
+			not_mounted
+		fi
+	done
+	few() { (ulimit -u 2 && exec "$SANDPIT" mount "$D" 3>&-) 2>&1; }
+	run few
+	match "$output" 'no process or thread more may be started: ulimit -u'
+}
+
+@test "a PATH without anything of the system, or none" {
+	for path in /nonexistent ''; do
+		PATH=$path "$SANDPIT" mount -o net=none "$D" 3>&-
+		inside true
+		PATH=$path "$SANDPIT" umount "$D" 3>&-
+		not_mounted
+		eq "$(PATH=$path "$SANDPIT" check)" "$("$SANDPIT" check)"
+	done
+}
+
+@test "no_new_privs, which takes their rights from fusermount3 and newuidmap" {
+	as_root && skip "root needs neither"
+	run setpriv --no-new-privs "$SANDPIT" mount -o net=none "$D" 3>&-
+	refute test "$status" = 0
+	match "$output" 'no_new_privs is set.*no-new-privileges'
+	run setpriv --no-new-privs "$SANDPIT" check 3>&-
+	eq "$status" 1
+	match "$output" 'fusermount3 +missing +no_new_privs is set'
+}
+
+@test "a container without CAP_SYS_ADMIN" {
+	need_root
+	chmod 755 "$T"
+	refused 'exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$1" mount "$2"' 'root may not mount here.*--cap-add SYS_ADMIN'
+	run alone 'exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$1" check'
+	eq "$status" 1
+	match "$output" 'fusermount3 +missing +root may not mount here.*--cap-add SYS_ADMIN'
+	match "$output" 'mounting +missing +root may not mount here.*--cap-add SYS_ADMIN'
+	run alone 'exec setpriv --bounding-set=-sys_admin --reuid 65534 --regid 65534 --clear-groups "$1" check'
+	eq "$status" 1
+	match "$output" 'fusermount3 +missing +.*fusermount3 .*--cap-add SYS_ADMIN'
+}
+
+@test "a user id that has no name, which fusermount3 asks for" {
+	need_root
+	chmod 755 "$T" "$D"
+	chown -R 54321:54321 "$T"
+	refused 'exec setpriv --reuid 54321 --regid 54321 --clear-groups "$1" mount "$2"' 'user id 54321 has no name.*/etc/passwd'
+	run alone 'exec setpriv --reuid 54321 --regid 54321 --clear-groups "$1" check'
+	eq "$status" 1
+	match "$output" 'fusermount3 +missing +the user id 54321 has no name'
+}
+
+@test "fusermount3 or newuidmap without their set-user-ID bit" {
+	need_root
+	chown -R 65534:65534 "$T"
+	chmod 755 "$T" "$D"
+	# Over all of /usr: no user could share what has mounts in it.
+	strip='mkdir up wk; mount -t tmpfs t up; mkdir up/u up/w; mount -t overlay -o lowerdir=/usr,upperdir=up/u,workdir=up/w o /usr'
+	as='exec setpriv --reuid 65534 --regid 65534 --clear-groups'
+	refused "$strip; chmod u-s /usr/bin/fusermount3; $as \"\$1\" mount -o net=none \"\$2\"" 'fusermount3 is not set-user-ID root: .*chmod u\+s'
+	run alone "$strip; chmod u-s /usr/bin/fusermount3; $as \"\$1\" check"
+	match "$output" 'fusermount3 +missing +/usr/bin/fusermount3 is not set-user-ID'
+	# Without the other a sandbox has one user.
+	run alone "$strip; chmod u-s /usr/bin/newuidmap; echo nobody:800000:65536 >ids; mount --bind ids /etc/subuid; mount --bind ids /etc/subgid
+		$as sh -c '\"\$1\" check | grep ranges; \"\$1\" mount -o net=none \"\$2\" && jq -r .enabled.ids \"\$2/status.json\" && \"\$1\" umount \"\$2\"' sh \"\$1\" \"\$2\""
+	match "$output" 'uid ranges +missing +/usr/bin/newuidmap is not set-user-ID'
+	match "$output" $'\n'single
+	eq "$status" 0
+}
+
+@test "a filter that does not know the newer calls for mounts" {
+	need python3
+	deny_script
+	if as_root; then
+		run python3 deny.py calls "$SANDPIT" mount -o net=none "$D" 3>&-
+		refute test "$status" = 0
+		match "$output" "calls for mounts .*fsopen.*seccomp=unconfined"
+	fi
+	run python3 deny.py calls "$SANDPIT" check 3>&-
+	eq "$status" 1
+	match "$output" 'mounting +missing +.*fsopen.*seccomp=unconfined'
+}
+
+@test "a home that cannot be written, or is not this user's: the variable that helps is named" {
+	if as_root; then
+		closed() { unshare -m sh -c 'mkdir ro; mount -t tmpfs -o ro t ro; exec env -u XDG_STATE_HOME HOME="$PWD/ro" "$@"' sh "$@" 3>&- 2>&1; }
+	else
+		closed() { mkdir -p ro; chmod 555 ro; env -u XDG_STATE_HOME HOME="$T/ro" "$@" 3>&- 2>&1; }
+	fi
+	run closed "$SANDPIT" mount -o net=none "$D"
+	refute test "$status" = 0
+	match "$output" '/ro/.*: (Permission denied|Read-only file system); set XDG_STATE_HOME'
+	run closed "$SANDPIT" mount -o net=none,state="$T/elsewhere" "$D"
+	refute test "$status" = 0
+	match "$output" '/ro/.*; set XDG_STATE_HOME'
+	run closed "$SANDPIT" check
+	eq "$status" 1
+	match "$output" 'state +missing +state directory .*/ro/.*set XDG_STATE_HOME'
+	match "$output" 'checkpoints +missing +.*/ro/.*set XDG_DATA_HOME'
+	refute grep -q 'overlay +ok' <<<"$output"
+	match "$("$SANDPIT" check -o state="$T/there/s",store="$T/there/t")" "state +ok +$T/there/s"
+	refute test -e there
+	as_root && return
+	mkdir other
+	chmod 000 other
+	run env -u XDG_CONFIG_HOME HOME="$T/other" "$SANDPIT" mount -o net=none "$D" 3>&-
+	refute test "$status" = 0
+	match "$output" '/other/.config/.*Permission denied; set XDG_CONFIG_HOME, or HOME'
+	chmod 755 other
+}
+
+@test "no HOME: checkpoints are in the home that the user database names" {
+	cat >script <<-'END'
+		set -e
+		[ "$(id -u)" != 0 ] || { sed "s|^\(root:.*\):/root:|\1:$PWD/home:|" /etc/passwd >passwd; mount --bind passwd /etc/passwd; }
+		unset HOME XDG_DATA_HOME
+		"$1" mount -o net=none "$2"
+		echo x >"$2/files/work/x"
+		echo 'persist /work' >"$2/checkpoint" || cat "$2/error"
+		jq -r .etag "$2/checkpoint"
+		"$1" umount "$2"
+		ls -d "$(getent passwd "$(id -u)" | cut -d: -f6)/.local/share/sandpit/store"
+	END
+	if as_root; then
+		run unshare -m sh script "$SANDPIT" "$D" 3>&-
+	else
+		run sh script "$SANDPIT" "$D" 3>&-
+	fi
+	eq "$status" 0 "$output"
+	match "$output" '/sandpit/store$'
+}
+
+@test "a state directory on an overlay, as in a container without a volume" {
+	need_root
+	hide='mkdir o; mount -t tmpfs t o; mkdir o/l o/u o/w o/m; mount -t overlay -o lowerdir=o/l,upperdir=o/u,workdir=o/w ov o/m'
+	refused "$hide; XDG_STATE_HOME=\$PWD/o/m exec \"\$1\" mount -o net=none \"\$2\"" 'o/m/.* lies on an overlay.*XDG_STATE_HOME, or state=.*volume'
+	run alone "$hide; exec \"\$1\" check -o state=\$PWD/o/m/s"
+	eq "$status" 1
+	match "$output" 'overlay +missing +.*o/m.* lies on an overlay'
+}
+
+@test "a mount point on a read-only file system, as in a container that is all read-only" {
+	need_root
+	run alone 'mkdir ro; mount -t tmpfs t ro; mkdir ro/m; mount -o remount,ro ro
+		"$1" mount -o net=none ro/m && "$1" run ro/m -- echo works && "$1" umount ro/m'
+	eq "$status" 0 "$output"
+	match "$output" works
+}
+
+@test "something mounted below /usr, which a user cannot share" {
+	need_root
+	hide='mount --bind /dev/null /usr/bin/env'
+	run alone "$hide; \"\$1\" mount -o net=none \"\$2\" && \"\$1\" run \"\$2\" -- echo works; \"\$1\" umount \"\$2\""
+	match "$output" works
+	rm -r state
+	mkdir state
+	chown -R 65534:65534 "$T"
+	chmod 755 "$T" "$D"
+	as='exec setpriv --reuid 65534 --regid 65534 --clear-groups'
+	refused "$hide; $as \"\$1\" mount -o net=none \"\$2\"" '/usr cannot be shared.* mounted at /usr/bin/env.*rootfs='
+	run alone "$hide; $as \"\$1\" check"
+	match "$output" 'overlay +missing +/usr cannot be shared.*/usr/bin/env'
+}
+
+@test "check says of control groups what a mount finds" {
+	need_root
+	for hide in true 'mount -t cgroup2 c /sys/fs/cgroup'; do
+		run alone "$hide || exit; \"\$1\" check | grep cgroups; \"\$1\" mount -o net=none \"\$2\" && jq -r .enabled.limits \"\$2/status.json\"; \"\$1\" umount \"\$2\""
+		match "$output" $'cgroups +(missing.*\nrlimits|ok .*\ncgroup v)'
+	done
+}
+
+@test "in a chroot" {
+	need_root
+	mkdir -p tree
+	run alone 'for d in usr etc proc dev sys tmp bin lib lib64 sbin root; do
+			if [ -L /$d ]; then cp -P /$d tree/$d; else mkdir tree/$d && mount --rbind /$d tree/$d; fi
+		done; mkdir -p "tree/$(dirname "$1")"; mount --rbind "$(dirname "$1")" "tree/$(dirname "$1")"
+		exec chroot tree "$1" check'
+	eq "$status" 1
+	match "$output" 'user namespaces +missing +.*in a chroot.*bwrap'
+}
+
+@test "the program copied without its drivers: what works works, and the rest says it" {
+	cp "$SANDPIT" alone
+	./alone mount -o net=none "$D" 3>&-
+	inside 'echo works'
+	match "$(jq -r .languages.bash "$D/status.json")" 'drivers.*make install'
+	bash -c 'echo true >"$1/code/bash/in"' bash "$D" 2>/dev/null || true
+	match "$(cat "$D/error")" 'code/bash/in: bash is not installed: .*drivers \(make install\)'
 }

@@ -407,6 +407,16 @@ ended() { [[ ! -e /proc/$1 ]] || grep -q '^State:.*Z' "/proc/$1/status"; }
 	eq "$status" 0
 }
 
+@test "allow_other, which users may only where /etc/fuse.conf says so: check tells" {
+	if as_root || grep -q '^user_allow_other' /etc/fuse.conf; then
+		"$SANDPIT" check -o allow_other 3>&-
+	else
+		run "$SANDPIT" check -o allow_other 3>&-
+		eq "$status" 1
+		match "$output" 'allow_other +wrong +.*/etc/fuse.conf.*user_allow_other'
+	fi
+}
+
 @test "only the user who mounted may enter" {
 	as_root || skip "needs a second user"
 	chmod 755 "$T" "$D"
