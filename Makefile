@@ -188,34 +188,36 @@ demo: deps
 	@+$(MAKE) --no-print-directory all
 	@tests/demo.sh $(B)/sandpit
 
-# mount(8) looks for helpers in /sbin only, whatever the prefix.
-MOUNT_HELPER := $(DESTDIR)/sbin/mount.fuse.sandpit
+# mount(8) looks for helpers in /sbin only, whatever the prefix. Quoted: a home may have spaces.
+HELPER_DIR := $(DESTDIR)/sbin
+MOUNT_HELPER := $(HELPER_DIR)/mount.fuse.sandpit
 SHARE := $(DESTDIR)$(PREFIX)/share
 COMPLETION := $(SHARE)/bash-completion/completions/sandpit
 
 install: $(B)/sandpit drivers
-	install -d $(DESTDIR)$(PREFIX)/lib/sandpit
-	cp -R $(DRIVERS)/. $(DESTDIR)$(PREFIX)/lib/sandpit
-	install -D -m 755 $(B)/sandpit $(DESTDIR)$(PREFIX)/bin/sandpit
-	install -D -m 644 docs/sandpit.1 $(SHARE)/man/man1/sandpit.1
-	install -D -m 644 docs/sandpit.ini.5 $(SHARE)/man/man5/sandpit.ini.5
-	install -D -m 644 docs/sandpit.7 $(SHARE)/man/man7/sandpit.7
-	install -D -m 644 docs/sandpit.ini $(SHARE)/doc/sandpit/sandpit.ini
-	install -D -m 644 docs/export.md $(SHARE)/doc/sandpit/export.md
-	install -D -m 644 docs/sandpit.bash $(COMPLETION)
-	@if install -d $(dir $(MOUNT_HELPER)) && [ -w $(dir $(MOUNT_HELPER)) ]; then \
-		ln -sfn $(PREFIX)/bin/sandpit $(MOUNT_HELPER); \
+	install -d "$(DESTDIR)$(PREFIX)/lib/sandpit"
+	cp -R $(DRIVERS)/. "$(DESTDIR)$(PREFIX)/lib/sandpit"
+	chmod -R u+rwX,go+rX "$(DESTDIR)$(PREFIX)/lib/sandpit" # whatever the mask
+	install -D -m 755 $(B)/sandpit "$(DESTDIR)$(PREFIX)/bin/sandpit"
+	install -D -m 644 docs/sandpit.1 "$(SHARE)/man/man1/sandpit.1"
+	install -D -m 644 docs/sandpit.ini.5 "$(SHARE)/man/man5/sandpit.ini.5"
+	install -D -m 644 docs/sandpit.7 "$(SHARE)/man/man7/sandpit.7"
+	install -D -m 644 docs/sandpit.ini "$(SHARE)/doc/sandpit/sandpit.ini"
+	install -D -m 644 docs/export.md "$(SHARE)/doc/sandpit/export.md"
+	install -D -m 644 docs/sandpit.bash "$(COMPLETION)"
+	@if install -d "$(HELPER_DIR)" && [ -w "$(HELPER_DIR)" ]; then \
+		ln -sfn "$(PREFIX)/bin/sandpit" "$(MOUNT_HELPER)"; \
 	else \
-		echo "$(MOUNT_HELPER) is not installed: $(dir $(MOUNT_HELPER)) is not writable"; \
+		echo "$(MOUNT_HELPER) is not installed: $(HELPER_DIR)/ is not writable"; \
 	fi
 
 uninstall:
-	rm -rf $(DESTDIR)$(PREFIX)/lib/sandpit
-	rm -f $(DESTDIR)$(PREFIX)/bin/sandpit $(SHARE)/man/man1/sandpit.1 \
-		$(SHARE)/man/man5/sandpit.ini.5 $(SHARE)/man/man7/sandpit.7 \
-		$(SHARE)/doc/sandpit/sandpit.ini $(SHARE)/doc/sandpit/export.md \
-		$(COMPLETION) $(MOUNT_HELPER)
-	-rmdir $(SHARE)/doc/sandpit 2>/dev/null
+	rm -rf "$(DESTDIR)$(PREFIX)/lib/sandpit"
+	rm -f "$(DESTDIR)$(PREFIX)/bin/sandpit" "$(SHARE)/man/man1/sandpit.1" \
+		"$(SHARE)/man/man5/sandpit.ini.5" "$(SHARE)/man/man7/sandpit.7" \
+		"$(SHARE)/doc/sandpit/sandpit.ini" "$(SHARE)/doc/sandpit/export.md" \
+		"$(COMPLETION)" "$(MOUNT_HELPER)"
+	-rmdir "$(SHARE)/doc/sandpit" 2>/dev/null
 
 help:
 	@echo 'make             builds $(B)/sandpit'

@@ -15,3 +15,22 @@ setup() { make_dirs; }
 	make -s -C "$REPO" uninstall PREFIX="$T/own"
 	eq "$(find "$T/own" -type f)" ""
 }
+
+@test "below a path with spaces, under a mask that keeps others out: all of it works, and is taken away" {
+	[[ -r $REPO/build/sandpit ]] || skip "the checkout is not readable by this user"
+	mkdir a
+	touch a/kept
+	run sh -c 'umask 077; make -s -C "$1" -o build/sandpit -o drivers install PREFIX="$2/a b/own"' sh "$REPO" "$T"
+	eq "$status" 0 || fail "$output"
+	eq "$(find "a b/own/lib/sandpit" ! -type l ! -perm -044)" ""
+	ln -s "$T/a b/own/bin/sandpit" link
+	for program in "a b/own/bin/sandpit" ./link; do
+		"$program" mount -o net=none "$D" 3>&-
+		echo 'echo driver' >"$D/code/bash/in"
+		eq "$(cat "$D/code/bash/out/last/stdout")" driver
+		"$program" umount "$D"
+	done
+	make -s -C "$REPO" uninstall PREFIX="$T/a b/own"
+	eq "$(find "$T/a b" -type f)" ""
+	test -e a/kept
+}
