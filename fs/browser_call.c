@@ -79,8 +79,12 @@ int browser_call_begin_starting(
 void browser_call_cancel(struct control_call *call, struct fail *f)
 {
 	(void)f;
-	if (call->data)
-		browser_request_cancel(call->data);
+	if (!call->data)
+		return;
+	browser_request_cancel(call->data);
+	/* It tells of no end any more. Others may wait for it, too: who has the handle as well, and the
+	 * close behind the write that was interrupted. */
+	control_call_end(call, -EINTR);
 }
 
 static int add_answer(const struct browser_request *request, struct buf *ret)

@@ -217,6 +217,15 @@ END
 	eq "$(cat "$B/title")" Home
 }
 
+@test "one who goes on after an interrupt can close" {
+	ask goto "$PAGES/"
+	run timeout 20 "$HELPERS/fsop" alarm 500 open "$B/goto" w write "$PAGES/hang
+" close
+	eq "$status ${lines[1]}" '0 write EINTR'
+	match "${lines[2]}" '^close '
+	ask goto "$PAGES/"
+}
+
 @test "a page too tall for one image is refused, a tall one is whole" {
 	ask goto "$PAGES/tall?h=100000"
 	refused screenshot full EFBIG
