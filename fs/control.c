@@ -133,6 +133,9 @@ static int act(struct control_handle *c)
 	if (r == 0)
 		r = c->call.control->begin(&c->call, buf_text(&text), text.len, &f);
 	c->failed = r < 0 ? r : 0;
+	/* Whoever waits for the call before this one would wait for the end of none. */
+	if (!c->call.going)
+		waiters_wake(&c->call.ended);
 	return r < 0 ? failed(c, r, &f) : 0;
 }
 

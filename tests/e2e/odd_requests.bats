@@ -210,3 +210,28 @@ EOF
 	eq "$(python3 two.py "$D/ctl/run" 'echo a' x 1200000)" $'True\nFile too large\nFile too large'
 	match "$(python3 two.py "$D/checkpoint" $'persist /work\n' x 1200000)" $'True\nFile too large\n.*LIMIT_EXCEEDED'
 }
+
+@test "who waits on a handle is not forgotten when the next request on it is refused" {
+	cat >waiting.py <<'EOF'
+import os, sys, threading, time
+
+fd = os.open(sys.argv[1], os.O_RDWR)
+os.write(fd, b'{"cmd": "sleep 9999"}')
+def wait():
+    try:
+        os.pread(fd, 100, 0)
+    except OSError as e:
+        print(e.strerror)
+waiting = threading.Thread(target=wait)
+waiting.start()
+while open(f"/proc/self/task/{waiting.native_id}/syscall").read().split()[0] != "17":
+    time.sleep(0.01)
+try:
+    os.pwrite(fd, b'{"cdm": 1}', 100)
+except OSError as e:
+    print(e.strerror)
+waiting.join()
+EOF
+	eq "$(timeout 20 python3 waiting.py "$D/ctl/run.json")" $'Invalid argument\nInvalid argument'
+	echo KILL >"$D/out/last/kill"
+}
