@@ -9,6 +9,7 @@
 #include "common/scope.h"
 
 #define DEPTH 512
+#define SCAN_SHORT 4096 /* bytes that are parsed again whenever some are added */
 
 static void free_tokener(struct json_tokener **tokener)
 {
@@ -37,6 +38,20 @@ static const char *wrong(enum json_tokener_error error)
 	return found ? found : "unexpected character";
 }
 
+/* Bytes at the end that begin a character of UTF-8 and do not complete it: the parser takes them for
+ * an error, also where the text goes on. */
+static size_t begun(const char *text, size_t len)
+{
+	for (size_t back = 1; back <= 3 && back <= len; back++) {
+		unsigned char c = (unsigned char)text[len - back];
+		size_t needs = c > 0xf4 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+
+		if ((c & 0xc0) != 0x80)
+			return needs > back ? back : 0;
+	}
+	return 0;
+}
+
 int json_in_parse(const char *text, size_t len, struct json_object **ret, struct fail *f)
 {
 	struct json_tokener *tokener auto_call(free_tokener) = json_tokener_new_ex(DEPTH);
@@ -50,7 +65,7 @@ int json_in_parse(const char *text, size_t len, struct json_object **ret, struct
 		return fail_set(f, -EFBIG, "the JSON text is too long");
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS |
 						JSON_TOKENER_VALIDATE_UTF8);
-	object = json_tokener_parse_ex(tokener, text, (int)len);
+	object = json_tokener_parse_ex(tokener, text, (int)(len - begun(text, len)));
 	error = json_tokener_get_error(tokener);
 	if (error == json_tokener_continue)
 		return -EAGAIN;
@@ -68,6 +83,31 @@ int json_in_parse(const char *text, size_t len, struct json_object **ret, struct
 	}
 	*ret = object;
 	return 0;
+}
+
+bool json_in_worth(struct json_in_scan *s, const char *text, size_t len)
+{
+	for (; s->seen < len && !s->closed; s->seen++) {
+		char c = text[s->seen];
+
+		if (s->in_string) {
+			s->in_string = s->escaped || c != '"';
+			s->escaped = !s->escaped && c == '\\';
+		} else if (c == '"') {
+			s->in_string = true;
+		} else if (c == '{' || c == '[') {
+			s->depth++;
+		} else if (c == '}' || c == ']') {
+			s->closed = s->depth <= 1;
+			s->depth--;
+		} else if (!s->depth) {
+			s->closed = !json_in_is_space(c);
+		}
+	}
+	if (!s->closed && len > SCAN_SHORT && len / 2 < s->parsed)
+		return false;
+	s->parsed = len;
+	return true;
 }
 
 /* The first word, to be shown. */

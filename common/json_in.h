@@ -13,6 +13,21 @@ struct json_object;
  * json_in_free(). -EINVAL with the place and the reason; -EAGAIN (no words) when the text is a
  * correct beginning that is not complete yet; -ENOMEM. */
 int json_in_parse(const char *text, size_t len, struct json_object **ret, struct fail *f);
+
+/* What is known of a text that comes in parts; all zeros: nothing. */
+struct json_in_scan {
+	size_t seen; /* bytes */
+	size_t parsed; /* bytes of the text when it was last worth it */
+	unsigned depth; /* objects and arrays that are open */
+	bool in_string, escaped;
+	bool closed; /* the value has ended, or is none */
+};
+
+/* Whether a text of which more has come is worth parsing: when its value is closed, and to find an
+ * error in its middle at the latest when it has doubled. So that many small parts cost no more than a
+ * few large ones. */
+bool json_in_worth(struct json_in_scan *scan, const char *text, size_t len);
+
 /* A request, which must be one whole object. -EINVAL with the reason, also when it is not whole. */
 int json_in_object(const char *text, size_t len, struct json_object **ret, struct fail *f);
 void json_in_free(struct json_object **object);

@@ -83,20 +83,21 @@ static bool is_json(const struct control_handle *c)
 		       text[strspn(text, " \t\r\n")] == '{');
 }
 
-/* Also what can never become JSON is complete: it is refused at once. */
-static bool json_complete(const struct buf *text)
+/* Also what can never become JSON is complete: it is refused soon. */
+static bool json_complete(struct control_handle *c)
 {
 	struct json_object *value auto_call(json_in_free) = NULL;
 
-	return json_in_parse(buf_text(text), text->len, &value, NULL) != -EAGAIN;
+	return json_in_worth(&c->scan, buf_text(&c->pending), c->pending.len) &&
+	       json_in_parse(buf_text(&c->pending), c->pending.len, &value, NULL) != -EAGAIN;
 }
 
-static bool complete(const struct control_handle *c)
+static bool complete(struct control_handle *c)
 {
 	if (c->call.control->syntax == CONTROL_TEXT)
 		return false;
 	if (is_json(c))
-		return json_complete(&c->pending);
+		return json_complete(c);
 	return memchr(c->pending.data, '\n', c->pending.len) != NULL;
 }
 
@@ -145,6 +146,7 @@ static int append(struct control_handle *c, const void *data, size_t len, uint64
 
 	if (!c->written) {
 		buf_reset(&c->pending);
+		c->scan = (struct json_in_scan){0};
 		c->first_off = off;
 	} else {
 		at = c->append ? c->pending.len : off - c->first_off;
@@ -161,6 +163,8 @@ static int append(struct control_handle *c, const void *data, size_t len, uint64
 		return refuse(c, -EINVAL, "the request holds a NUL byte and was not run");
 	while (c->pending.len < at && buf_add_char(&c->pending, '\0') == 0)
 		;
+	if (at < c->scan.seen)
+		c->scan = (struct json_in_scan){.parsed = c->scan.parsed};
 	if (at < c->pending.len) {
 		size_t over = c->pending.len - at < len ? c->pending.len - at : len;
 
@@ -225,6 +229,7 @@ void control_truncate(struct control_handle *c, uint64_t size)
 
 	if (!c->written || keep >= c->pending.len)
 		return;
+	c->scan = (struct json_in_scan){0};
 	c->pending.len = keep;
 	c->pending.data[keep] = '\0';
 	c->written = keep;

@@ -8,6 +8,7 @@
 
 #include "common/buf.h"
 #include "common/fail.h"
+#include "common/json_in.h"
 #include "common/list.h"
 #include "common/waiters.h"
 #include "fs/synth.h"
@@ -70,6 +71,7 @@ void control_call_end(struct control_call *call, int error);
 struct control_handle {
 	struct control_call call;
 	struct buf pending; /* the request so far */
+	struct json_in_scan scan; /* of it */
 	bool append;
 	bool written; /* pending holds a request that was not acted on */
 	bool called; /* a request was acted on, or refused */

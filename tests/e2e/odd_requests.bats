@@ -235,3 +235,19 @@ EOF
 	eq "$(timeout 20 python3 waiting.py "$D/ctl/run.json")" $'Invalid argument\nInvalid argument'
 	echo KILL >"$D/out/last/kill"
 }
+
+@test "JSON is cut anywhere, within a character too" {
+	cat >cut.py <<'EOF'
+import os, sys
+
+text = '{"cmd": "echo é€😀; exit 3"}'.encode()
+for at in range(1, len(text)):
+    fd = os.open(sys.argv[1], os.O_WRONLY)
+    os.write(fd, text[:at])
+    os.write(fd, text[at:])
+    os.close(fd)
+EOF
+	python3 cut.py "$D/ctl/run.json"
+	eq "$(last stdout) $(last exit_code)" 'é€😀 3'
+	match "$(cat "$D/error")" '^$'
+}
