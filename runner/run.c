@@ -365,6 +365,7 @@ static void begin(struct run *run, const struct run_request *request)
 	uint64_t timeout = request->has_timeout ? request->timeout_usec : runs->timeout_usec;
 
 	run->status = RUN_RUNNING;
+	run_set_reserved(run, false);
 	run->in_sandbox = true;
 	run->started_usec = clock_wall_usec();
 	run->started_mono_usec = clock_monotonic_usec();

@@ -55,6 +55,7 @@ struct run {
 	bool kill_asked; /* through `kill` or an interrupted writer */
 	bool in_sandbox; /* init knows it: its tree may still live */
 	bool background; /* its writer does not wait */
+	bool reserved; /* named and not started yet; counted in runs */
 	uint64_t started_usec, ended_usec; /* wall clock */
 	uint64_t started_mono_usec, duration_usec;
 	struct run_output output;

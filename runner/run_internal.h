@@ -7,6 +7,7 @@
 
 #define RUN_BUCKETS 1024
 #define RUN_KEEP_COUNT 1000
+#define RUN_RESERVED_MAX 1000 /* that were named and not started */
 #define RUN_KEEP_BYTES (1024ULL * 1024 * 1024)
 #define RUN_KILL_GRACE_USEC (2 * 1000000ULL)
 
@@ -18,6 +19,7 @@ struct runs {
 	struct list all; /* oldest first */
 	struct run *buckets[RUN_BUCKETS]; /* by number, chained by run->next_in_bucket */
 	unsigned count, live;
+	unsigned reserved; /* of count: those named and not started */
 	uint64_t slow_until_usec; /* the disk was: see run_output */
 	uint64_t kept_at_most; /* bytes of all output; counted anew when it seems too much */
 	unsigned unsaved; /* how many the index does not have as they are */
@@ -40,6 +42,10 @@ struct runs {
 
 /* Makes a record and its row; not started. The id is copied, NULL: the next number. */
 int run_new(struct runs *runs, const char *id, struct run **ret);
+
+/* Whether it waits to be started: such runs have a limit of their own, and those that have ended are kept
+ * beside them. */
+void run_set_reserved(struct run *run, bool reserved);
 
 /* Takes a record and all that it owns away, from the index too. */
 void run_free(struct run *run);

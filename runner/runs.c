@@ -77,11 +77,18 @@ int run_new(struct runs *runs, const char *id, struct run **ret)
 	return 0;
 }
 
+void run_set_reserved(struct run *run, bool reserved)
+{
+	run->runs->reserved += reserved - run->reserved;
+	run->reserved = reserved;
+}
+
 static void remove_record(struct run *run)
 {
 	struct runs *runs = run->runs;
 	struct run **at = &runs->buckets[run->number % RUN_BUCKETS];
 
+	run_set_reserved(run, false);
 	while (*at != run)
 		at = &(*at)->next_in_bucket;
 	*at = run->next_in_bucket;
@@ -152,9 +159,15 @@ int run_reserve(struct runs *runs, const char *name, struct run **ret, struct fa
 			"a run's name is letters, digits and ._- (at most %d, first a letter or "
 			"digit, not only digits, not \"last\")",
 			RUN_NAME_MAX);
+	if (runs->reserved >= RUN_RESERVED_MAX && !runs_find(runs, name))
+		return fail_set(f, -ENOSPC,
+			"there are %d runs already that have a name and were not started; start "
+			"some, or remove their directories",
+			RUN_RESERVED_MAX);
 	r = run_new(runs, name, ret);
 	if (r < 0)
 		return fail_errno(f, r, "a run \"%s\" cannot be made", name);
+	run_set_reserved(*ret, true);
 	r = run_save_reserved(*ret);
 	if (r < 0) {
 		run_free(*ret);
@@ -182,7 +195,8 @@ void runs_prune(struct runs *runs)
 	{
 		struct run *run = list_entry(item, struct run, link);
 
-		if (runs->count <= RUN_KEEP_COUNT && runs->kept_at_most <= RUN_KEEP_BYTES)
+		if (runs->count - runs->reserved <= RUN_KEEP_COUNT &&
+			runs->kept_at_most <= RUN_KEEP_BYTES)
 			break;
 		if (!run_is_over(run) || run->in_sandbox || run == runs->last)
 			continue;
@@ -224,6 +238,7 @@ static int load_row(const struct run_row *row, void *arg)
 	memcpy(run->output.stored, row->kept, sizeof(run->output.stored));
 	if (run->status != RUN_NEW)
 		runs->last = run;
+	run_set_reserved(run, run->status == RUN_NEW);
 	runs->next_number = row->number + 1;
 	if (row->id[strspn(row->id, "0123456789")] == '\0' &&
 		strtoul(row->id, NULL, 10) >= runs->next_id)

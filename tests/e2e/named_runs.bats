@@ -150,3 +150,26 @@ load ../lib/helper
 	inside true
 	gone "$D/out/1/request.json"
 }
+
+@test "names that nobody starts have an end, and take no place of runs that have ended" {
+	inside 'echo kept' >/dev/null
+	for i in {1..1000}; do
+		mkdir "$D/out/n$i"
+	done
+	run fsop mkdir "$D/out/more"
+	eq "$output" "mkdir ENOSPC"
+	match "$(cat "$D/error")" '^out/more: there are 1000 runs already that have a name .*ENOSPC\)$'
+	run fsop mkdir "$D/out/n7"
+	eq "$output" "mkdir EEXIST"
+	inside true
+	eq "$(cat "$D/out/1/stdout")" kept
+	echo true >"$D/out/n7/cmd"
+	eq "$(cat "$D/out/n7/wait")" 0
+	mkdir "$D/out/more"
+	umount_sandbox
+	mount_sandbox
+	run fsop mkdir "$D/out/more2"
+	eq "$output" "mkdir ENOSPC"
+	rmdir "$D/out/n8"
+	mkdir "$D/out/more2"
+}
