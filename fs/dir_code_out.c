@@ -165,12 +165,16 @@ static int size_events(struct mount *m, const struct synth_node *n, uint64_t *re
 
 static struct list *grown(struct mount *m, const struct synth_node *n)
 {
-	return &cell_of(m, n)->grown;
+	struct cell *cell = cell_of(m, n);
+
+	return cell ? &cell->grown : NULL;
 }
 
 static struct list *ended(struct mount *m, const struct synth_node *n)
 {
-	return &cell_of(m, n)->ended;
+	struct cell *cell = cell_of(m, n);
+
+	return cell ? &cell->ended : NULL;
 }
 
 static bool has_error(struct mount *m, const struct synth_node *n)

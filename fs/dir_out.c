@@ -172,7 +172,9 @@ static int size_cmd(struct mount *m, const struct synth_node *n, uint64_t *ret)
 
 static struct list *grown(struct mount *m, const struct synth_node *n)
 {
-	return &run_of(m, n)->grown;
+	struct run *run = run_of(m, n);
+
+	return run ? &run->grown : NULL;
 }
 
 /* Nothing is added any more: the run is over and has left nothing behind that could write. */
@@ -242,7 +244,16 @@ static ssize_t write_stdin(
 
 static struct list *stdin_ready(struct mount *m, const struct synth_node *n)
 {
-	return &run_of(m, n)->in_ready;
+	struct run *run = run_of(m, n);
+
+	return run ? &run->in_ready : NULL;
+}
+
+static bool stdin_full(struct mount *m, const struct synth_node *n)
+{
+	struct run *run = run_of(m, n);
+
+	return run && run_stdin_is_full(run);
 }
 
 static void stdin_opened(struct mount *m, const struct synth_node *n)
@@ -289,7 +300,9 @@ static int size_wait(struct mount *m, const struct synth_node *n, uint64_t *ret)
 
 static struct list *ended(struct mount *m, const struct synth_node *n)
 {
-	return &run_of(m, n)->ended;
+	struct run *run = run_of(m, n);
+
+	return run ? &run->ended : NULL;
 }
 
 static int begin_kill(struct control_call *call, const char *text, size_t len, struct fail *f)
@@ -463,6 +476,7 @@ static const struct synth_file run_files[] = {
 		.mode = 0644,
 		.present = once_started,
 		.write = write_stdin,
+		.full = stdin_full,
 		.waiters = stdin_ready,
 		.opened = stdin_opened,
 		.released = stdin_released},

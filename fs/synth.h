@@ -49,7 +49,8 @@ struct synth_file {
 	 * fails. size gives what stat shows before. */
 	int (*freeze)(struct synth_freeze *freeze);
 
-	/* pread or write said -EAGAIN: the list of waiters that tells when to try again. */
+	/* pread or write said -EAGAIN: the list of waiters that tells when to try again. NULL: what
+	 * the file was of is gone. */
 	struct list *(*waiters)(struct mount *m, const struct synth_node *n);
 
 	/* The content will not change any more: it may be cached and mapped. */
@@ -58,6 +59,8 @@ struct synth_file {
 	/* Writing: requests, or a stream of bytes (taken count, or -EAGAIN). */
 	const struct control *control;
 	ssize_t (*write)(struct mount *m, const struct synth_node *n, const void *data, size_t len);
+	/* Of a stream: there is no room now; the waiters are told when there is. */
+	bool (*full)(struct mount *m, const struct synth_node *n);
 	void (*opened)(struct mount *m, const struct synth_node *n); /* for writing */
 	void (*released)(struct mount *m, const struct synth_node *n); /* by a writer */
 

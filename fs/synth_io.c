@@ -363,22 +363,34 @@ void synth_fsync(struct mount *m, fuse_req_t req, struct fuse_file_info *fi)
 	fuse_reply_err(req, -r);
 }
 
+/* Whether the next read, or write, would have to wait. */
+static bool would_wait(struct synth_handle *h)
+{
+	char byte;
+
+	if (h->file->full)
+		return h->writer && h->file->full(h->m, &h->node);
+	return h->file->pread && h->file->pread(h->m, &h->node, &byte, 1, h->read_end) == -EAGAIN;
+}
+
 void synth_poll(
 	struct mount *m, fuse_req_t req, struct fuse_file_info *fi, struct fuse_pollhandle *poll)
 {
 	struct synth_handle *h = synth_handle_of(fi);
 	unsigned ready = POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM;
-	char byte;
+	struct list *waiters = NULL;
 
 	(void)m;
-	if (h->file && h->file->pread && h->file->waiters &&
-		h->file->pread(h->m, &h->node, &byte, 1, h->read_end) == -EAGAIN)
+	if (h->file && h->file->waiters)
+		waiters = h->file->waiters(h->m, &h->node);
+	if (waiters && would_wait(h))
 		ready = 0;
 	if (h->poll)
 		fuse_pollhandle_destroy(h->poll);
 	h->poll = poll;
 	list_remove(&h->poll_waiter.link);
-	if (poll && !ready)
-		list_add_tail(h->file->waiters(h->m, &h->node), &h->poll_waiter.link);
+	/* Also of what is ready: edge-triggered epoll(7) is to hear of what comes after that. */
+	if (poll && waiters)
+		list_add_tail(waiters, &h->poll_waiter.link);
 	fuse_reply_poll(req, ready);
 }

@@ -161,6 +161,7 @@ void run_cancel(struct run *run);
 /* Standard input of a run started with stdinOpen: bytes taken, -EAGAIN (wait on run->in_ready),
  * -EPIPE. */
 ssize_t run_write_stdin(struct run *run, const void *data, size_t len);
+bool run_stdin_is_full(struct run *run); /* true: run->in_ready is told when it has room */
 void run_open_stdin(struct run *run);
 void run_close_stdin(struct run *run); /* one writer less; the last one is end of file */
 

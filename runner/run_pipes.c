@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -205,6 +206,16 @@ ssize_t run_write_stdin(struct run *run, const void *data, size_t len)
 	else if (errno == EPIPE)
 		run_stdin_shut(run);
 	return errno == EPIPE ? -EPIPE : -errno;
+}
+
+bool run_stdin_is_full(struct run *run)
+{
+	struct pollfd in = {.fd = run->in.fd, .events = POLLOUT};
+
+	if (run->in.fd < 0 || poll(&in, 1, 0) != 0)
+		return false;
+	loop_rewatch(run->runs->config.loop, &run->in, EPOLLOUT);
+	return true;
 }
 
 void run_open_stdin(struct run *run)

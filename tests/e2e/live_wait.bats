@@ -108,6 +108,34 @@ go() { : >"$D/files/work/go"; }
 	eq "$(cat "$D/out/$ID/wait")" 5
 }
 
+@test "edge-triggered epoll on live tells of each change, read to its end or not" {
+	running
+	run timeout 20 python3 - "$D" "$ID" <<-'END'
+		import os, select, sys
+		d, i = sys.argv[1:]
+		live = os.open(f"{d}/out/{i}/live", os.O_RDONLY | os.O_NONBLOCK)
+		e = select.epoll()
+		e.register(live, select.EPOLLIN | select.EPOLLET)
+		said = b""
+		while b"first" not in said:
+		    e.poll(10)
+		    said += os.read(live, 100)
+		while e.poll(0.2):
+		    pass
+		open(f"{d}/files/work/go", "w").close()
+		end = False
+		while not end and e.poll(10):
+		    try:
+		        while part := os.read(live, 100):
+		            said += part
+		        end = True
+		    except BlockingIOError:
+		        pass
+		print(said, end)
+	END
+	eq "$output" "b'first\\nsecond\\n' True"
+}
+
 @test "live of a large output is whole" {
 	start_run 'until test -e /work/go; do sleep 0.02; done; seq 1 300000'
 	start sh -c 'cat "$1" >"$2"' sh "$D/out/$ID/live" "$T/live"

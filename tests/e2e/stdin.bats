@@ -107,3 +107,37 @@ open_run() {
 	match "$(cat "$D/error")" stdinOpen
 	eq "$(runs)" 0
 }
+
+@test "poll tells when there is room again, each time, also edge-triggered epoll" {
+	open_run 'until test -e /work/go; do sleep 0.02; done; wc -c'
+	run timeout 20 python3 - "$D" <<-'END'
+		import os, select, sys
+		d = sys.argv[1]
+		stdin = os.open(f"{d}/out/1/stdin", os.O_WRONLY | os.O_NONBLOCK)
+		p, e = select.poll(), select.epoll()
+		p.register(stdin, select.POLLOUT)
+		e.register(stdin, select.EPOLLOUT | select.EPOLLET)
+		data = bytes(1000000)
+
+		def fill():
+		    global data
+		    try:
+		        while data:
+		            data = data[os.write(stdin, data):]
+		    except BlockingIOError:
+		        pass
+
+		fill()
+		while e.poll(0.2):
+		    pass
+		print("full", p.poll(100))
+		open(f"{d}/files/work/go", "w").close()
+		print("room", bool(p.poll(10000)))
+		while data and e.poll(10):
+		    fill()
+		print("left", len(data))
+	END
+	eq "$output" $'full []\nroom True\nleft 0'
+	eq "$(cat "$D/out/$ID/wait")" 0
+	eq "$(cat "$D/out/$ID/stdout")" 1000000
+}
