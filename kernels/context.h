@@ -31,7 +31,7 @@ struct context {
 	uint32_t count; /* the newest execution's number */
 
 	struct kernel *kernel; /* owned; NULL: none */
-	bool started; /* there was one that became ready: the settings stay as they are */
+	bool started; /* one became ready since the last restart: the settings stay */
 	bool died; /* the last one ended by itself or was killed */
 	bool lost; /* the next execution runs without what was remembered */
 	bool ending; /* the code has ended the kernel: its death is waited for */

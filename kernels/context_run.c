@@ -526,6 +526,7 @@ void context_cancel(struct context *context, struct cell *cell)
 void context_restart(struct context *context)
 {
 	context_drop_kernel(context, "restarted");
+	context->started = false;
 	context_pump(context);
 }
 

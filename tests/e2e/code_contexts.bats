@@ -149,6 +149,19 @@ load ../lib/code.bash
 	eq "$(field bash .restarted)" false
 }
 
+@test "after a restart the settings can change until the kernel starts anew" {
+	run_code bash 'true'
+	run bash -c "echo A=1 >'$D/code/bash/env'; cat '$D/error'"
+	match "$output" "the kernel has started"
+	echo 1 >"$D/code/bash/restart"
+	eq "$(cat "$D/code/bash/status")" new
+	echo A=2 >"$D/code/bash/env"
+	echo /tmp >"$D/code/bash/cwd"
+	prints_text bash 'echo "$A $PWD"' "2 /tmp"
+	run fsop open "$D/code/bash/cwd" w write /work$'\n' close
+	match "$output" EBUSY
+}
+
 @test "rmdir while busy works, and its writer is let go" {
 	mkdir "$D/code/mine"
 	echo bash >"$D/code/mine/language"
