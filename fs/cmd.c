@@ -19,7 +19,7 @@ static int print_help(const struct cmd *cmd)
 	if (text.error)
 		return cmd_failed(cmd->name, text.error, NULL);
 	fputs(text.data, stdout);
-	return fflush(stdout) == 0 ? CMD_OK : CMD_FAILED;
+	return cmd_printed(cmd->name);
 }
 
 int cmd_bad_option(const struct cmd *cmd, int option, char **argv)
@@ -48,6 +48,19 @@ int cmd_usage(const struct cmd *cmd, const char *format, ...)
 	fprintf(stderr, "sandpit %s: %s (see sandpit %s --help)\n", cmd->name, buf_text(&words),
 		cmd->name);
 	return CMD_USAGE;
+}
+
+int cmd_printed(const char *verb)
+{
+	bool failed = ferror(stdout); /* before, for whatever reason */
+	const char *why = fflush(stdout) != 0 ? strerror(errno)
+			  : failed	      ? "not all could be written"
+					      : NULL;
+
+	if (!why)
+		return CMD_OK;
+	fprintf(stderr, "sandpit%s%s: standard output: %s\n", *verb ? " " : "", verb, why);
+	return CMD_FAILED;
 }
 
 int cmd_failed(const char *verb, int err, const struct fail *f)

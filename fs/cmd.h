@@ -41,5 +41,8 @@ int cmd_bad_option(const struct cmd *cmd, int option, char **argv);
 /* One line about wrong usage on standard error. Returns CMD_USAGE. */
 int cmd_usage(const struct cmd *cmd, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Writes what was printed, at the end of a verb. Returns CMD_OK, or says why it cannot be written. */
+int cmd_printed(const char *verb);
+
 /* Says why on standard error. Returns CMD_FAILED. */
 int cmd_failed(const char *verb, int err, const struct fail *f);

@@ -114,7 +114,7 @@ static int run(const struct cmd *cmd, int argc, char **argv)
 	printf("\n%s\n",
 		can_mount ? "Sandboxes can be mounted."
 			  : "Sandboxes cannot be mounted: see above what is missing or wrong.");
-	return can_mount && fflush(stdout) == 0 ? CMD_OK : CMD_FAILED;
+	return cmd_printed(cmd->name) == CMD_OK && can_mount ? CMD_OK : CMD_FAILED;
 }
 
 const struct cmd cmd_check = {

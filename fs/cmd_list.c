@@ -202,7 +202,7 @@ static int run(const struct cmd *cmd, int argc, char **argv)
 	if (r < 0)
 		return cmd_failed(cmd->name, r, NULL);
 	print_table(&table);
-	return fflush(stdout) == 0 ? CMD_OK : CMD_FAILED;
+	return cmd_printed(cmd->name);
 }
 
 const struct cmd cmd_list = {

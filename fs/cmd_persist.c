@@ -57,7 +57,7 @@ static int ask(const struct cmd *cmd, const struct arguments *a)
 	if (r < 0)
 		return cmd_failed(cmd->name, r, &f);
 	fwrite(answer.data, 1, answer.len, stdout);
-	return fflush(stdout) == 0 ? CMD_OK : CMD_FAILED;
+	return cmd_printed(cmd->name);
 }
 
 static int read_options(const struct cmd *cmd, struct arguments *to, int argc, char **argv)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/config.h"
+#include "common/config_value.h"
 #include "common/json_out.h"
 #include "common/scope.h"
 #include "fs/cmd.h"
@@ -18,7 +19,7 @@ struct arguments {
 	const char *dir; /* all borrowed from argv */
 	const char *cwd;
 	const char *user;
-	const char *timeout;
+	double timeout; /* seconds; below 0: none was given */
 	const char **env; /* owned by the caller; K=V */
 	size_t env_len;
 	char **command;
@@ -75,10 +76,18 @@ static int add_env(struct json_out *out, const struct arguments *arguments, stru
 	return r;
 }
 
+/* Whole ones are told exactly; what is too long for any timeout is refused with the request. */
+static void add_seconds(struct json_out *out, double seconds)
+{
+	if (seconds < 1e9 && seconds == (double)(uint64_t)seconds)
+		json_out_uint(out, "timeout", (uint64_t)seconds);
+	else
+		json_out_double(out, "timeout", seconds);
+}
+
 static int build_request(const struct arguments *arguments, struct buf *to, struct fail *f)
 {
 	struct json_out out;
-	uint64_t seconds;
 	int r = 0;
 
 	json_out_begin(&out, to);
@@ -93,8 +102,8 @@ static int build_request(const struct arguments *arguments, struct buf *to, stru
 		r = add_string(&out, "user", arguments->user, f);
 	if (r == 0 && arguments->env_len)
 		r = add_env(&out, arguments, f);
-	if (arguments->timeout && config_parse_seconds(arguments->timeout, &seconds) == 0)
-		json_out_uint(&out, "timeout", seconds);
+	if (arguments->timeout >= 0)
+		add_seconds(&out, arguments->timeout);
 	json_out_bool(&out, "background", true);
 	json_out_bool(&out, "stdinOpen", true);
 	json_out_object_end(&out);
@@ -152,13 +161,25 @@ static int run_command(const struct cmd *cmd, const struct arguments *arguments)
 	return CMD_RUN_FAILED;
 }
 
+/* As settings write it, 2m, and as ctl/timeout does, 0.5. */
+static int read_seconds(const char *text, double *ret)
+{
+	uint64_t whole;
+	int r = config_parse_seconds(text, &whole);
+
+	if (r == -EINVAL)
+		return config_value_real(text, ret);
+	if (r == 0)
+		*ret = (double)whole;
+	return r;
+}
+
 /* Options may stand before and after DIR, up to the command's first word. */
 static int read_options(const struct cmd *cmd, struct arguments *to, int argc, char **argv)
 {
 	static const struct option longs[] = {{"cwd", required_argument, NULL, 'C'},
 		{"env", required_argument, NULL, 'e'}, {"user", required_argument, NULL, 'u'},
 		{"timeout", required_argument, NULL, 't'}, {"help", no_argument, NULL, 'h'}, {0}};
-	uint64_t seconds;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "+:", longs, NULL)) != -1) {
@@ -168,13 +189,11 @@ static int read_options(const struct cmd *cmd, struct arguments *to, int argc, c
 			to->env[to->env_len++] = optarg;
 		else if (option == 'u')
 			to->user = optarg;
-		else if (option == 't')
-			to->timeout = optarg;
-		else
+		else if (option != 't')
 			return cmd_bad_option(cmd, option, argv);
 		if (option == 'e' && (!strchr(optarg, '=') || optarg[0] == '='))
 			return cmd_usage(cmd, "--env '%.100s': not of the form NAME=VALUE", optarg);
-		if (option == 't' && config_parse_seconds(optarg, &seconds) < 0)
+		if (option == 't' && read_seconds(optarg, &to->timeout) < 0)
 			return cmd_usage(
 				cmd, "--timeout '%.100s': not a number of seconds", optarg);
 	}
@@ -184,7 +203,7 @@ static int read_options(const struct cmd *cmd, struct arguments *to, int argc, c
 static int run(const struct cmd *cmd, int argc, char **argv)
 {
 	auto_free const char **env = calloc((size_t)argc, sizeof(*env));
-	struct arguments arguments = {.env = env};
+	struct arguments arguments = {.env = env, .timeout = -1};
 	int code;
 
 	if (!env)
@@ -216,7 +235,7 @@ const struct cmd cmd_run = {
 		"  --cwd D          directory in the sandbox to run it in\n"
 		"  --env K=V        a variable more in its environment; may be repeated\n"
 		"  --user U         user of the sandbox to run it as\n"
-		"  --timeout S      kill it after S seconds; also 2m, 1h\n"
+		"  --timeout S      kill it after S seconds; also 0.5, 2m, 1h\n"
 		"\n"
 		"CMD and its arguments are passed on as they are. For shell text:\n"
 		"\n"

@@ -103,9 +103,7 @@ static int run_verb(
 	v.store = store;
 	if (r == 0)
 		r = verb(&v, &f);
-	if (fflush(stdout) != 0 && r == 0)
-		r = -errno;
-	return r < 0 ? cmd_failed(cmd->name, r, &f) : CMD_OK;
+	return r < 0 ? cmd_failed(cmd->name, r, &f) : cmd_printed(cmd->name);
 }
 
 /* The store that a mount with the same options would use. */

@@ -22,13 +22,13 @@ static int print_help(void)
 		printf("  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
 	printf("\nsandpit VERB --help tells more; sandpit --version prints the version.\n"
 	       "Manual pages: sandpit(1), sandpit.ini(5), sandpit(7).\n");
-	return fflush(stdout) == 0 ? CMD_OK : CMD_FAILED;
+	return cmd_printed("");
 }
 
 static int print_version(void)
 {
 	printf("sandpit %s\n", SANDPIT_VERSION);
-	return fflush(stdout) == 0 ? CMD_OK : CMD_FAILED;
+	return cmd_printed("");
 }
 
 /* mount(8) looks for mount.TYPE, so the type's helper is this program under that name. */

@@ -327,6 +327,17 @@ ended() { [[ ! -e /proc/$1 ]] || grep -q '^State:.*Z' "/proc/$1/status"; }
 	done
 }
 
+@test "what cannot be printed is told" {
+	mount_sandbox
+	mkdir "$D/files/work/app"
+	for args in --help --version 'run --help' list check "persist $D /work/app" 'store ls'; do
+		code=0
+		"$SANDPIT" $args >/dev/full 2>said 3>&- || code=$?
+		eq "$code" 1 "status of $args"
+		match "$(tail -n 1 said)" 'standard output: No space left on device$'
+	done
+}
+
 @test "two sandboxes are apart" {
 	mkdir n
 	mount_sandbox

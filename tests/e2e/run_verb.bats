@@ -42,7 +42,15 @@ sandpit_run() { "$SANDPIT" run "$D" "$@" 3>&-; }
 }
 
 @test "--timeout: status 124" {
-	sandpit_run --timeout 1 sleep 9999 && fail "status 0" || eq $? 124
+	for limit in 1 0.3 1.5 1s; do
+		sandpit_run --timeout "$limit" sleep 9999 && fail "status 0" || eq $? 124
+	done
+	sandpit_run --timeout 0.0 true
+	sandpit_run --timeout 2m true
+	for limit in 1.5.2 . -1 1e3 nan 0x1 1w ''; do
+		run sandpit_run --timeout "$limit" true
+		eq "$status" 2 "status of $limit"
+	done
 }
 
 @test "a command that dies by a signal: 128+N" {
