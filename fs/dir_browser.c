@@ -91,12 +91,19 @@ static int begin_close(struct control_call *call, const char *text, size_t len, 
 	return 0;
 }
 
+static int answer_close(struct control_call *call, struct buf *ret)
+{
+	(void)call;
+	return buf_add_str(ret, "{\"op\":\"close\",\"ok\":true}\n");
+}
+
 static const struct control timeout_control = {.syntax = CONTROL_LINE, .begin = begin_timeout};
 static const struct control config_control = {.syntax = CONTROL_JSON, .begin = begin_config};
 static const struct control close_control = {.syntax = CONTROL_LINE,
 	.waits_in_write = true,
 	.usage = "# Write anything: the browser ends; the next goto starts it again.\n",
-	.begin = begin_close};
+	.begin = begin_close,
+	.answer = answer_close};
 
 static const struct synth_file browser_files[] = {
 	BROWSER_PAGE_FILES,

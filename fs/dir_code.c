@@ -212,13 +212,14 @@ static int begin_timeout(struct control_call *call, const char *text, size_t len
 	return context ? context_set_timeout(context, text, f) : -ESTALE;
 }
 
-static int act(const struct control_call *call, void (*action)(struct context *context))
+/* What it did is told in the answer. */
+static int act(struct control_call *call, bool (*action)(struct context *context))
 {
 	struct context *context = context_of(call);
 
 	if (!context)
 		return -ESTALE;
-	action(context);
+	call->object = action(context);
 	return 0;
 }
 
@@ -230,12 +231,22 @@ static int begin_interrupt(struct control_call *call, const char *text, size_t l
 	return act(call, context_interrupt);
 }
 
+static int answer_interrupt(struct control_call *call, struct buf *ret)
+{
+	return buf_printf(ret, "{\"interrupted\":%s}\n", call->object ? "true" : "false");
+}
+
 static int begin_restart(struct control_call *call, const char *text, size_t len, struct fail *f)
 {
 	(void)text;
 	(void)len;
 	(void)f;
 	return act(call, context_restart);
+}
+
+static int answer_restart(struct control_call *call, struct buf *ret)
+{
+	return buf_printf(ret, "{\"restarted\":%s}\n", call->object ? "true" : "false");
 }
 
 static int begin_stdin(struct control_call *call, const char *text, size_t len, struct fail *f)
@@ -284,10 +295,12 @@ static const struct control env_control = {
 static const struct control timeout_control = {.syntax = CONTROL_LINE, .begin = begin_timeout};
 static const struct control interrupt_control = {.syntax = CONTROL_LINE,
 	.usage = "# Write anything: what executes is interrupted.\n",
-	.begin = begin_interrupt};
+	.begin = begin_interrupt,
+	.answer = answer_interrupt};
 static const struct control restart_control = {.syntax = CONTROL_LINE,
 	.usage = "# Write anything: the kernel ends; the next request starts a new one.\n",
-	.begin = begin_restart};
+	.begin = begin_restart,
+	.answer = answer_restart};
 static const struct control stdin_control = {.syntax = CONTROL_TEXT, .begin = begin_stdin};
 
 static const struct synth_file context_files[] = {

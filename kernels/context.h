@@ -98,11 +98,11 @@ int context_execute(struct context *context, const char *code, size_t len,
 /* Takes one execution back: out of the queue, or interrupts it. */
 void context_cancel(struct context *context, struct cell *cell);
 
-/* Interrupts what executes; nothing does: nothing happens. */
-void context_interrupt(struct context *context);
+/* Interrupts what executes. False: nothing does. */
+bool context_interrupt(struct context *context);
 
-/* Ends the kernel; the next execution starts a new one. */
-void context_restart(struct context *context);
+/* Ends the kernel; the next execution starts a new one. False: there was none. */
+bool context_restart(struct context *context);
 
 /* Lines for code that asks. -EFBIG when too much waits already. */
 int context_input(struct context *context, const char *text, size_t len, struct fail *f);

@@ -506,13 +506,14 @@ void context_on_limit(struct loop_timer *timer)
 	climb(context);
 }
 
-void context_interrupt(struct context *context)
+bool context_interrupt(struct context *context)
 {
 	if (!context->current || !context->kernel)
-		return;
+		return false;
 	context->current->interrupted = true;
 	context->step = 0;
 	climb(context);
+	return true;
 }
 
 void context_cancel(struct context *context, struct cell *cell)
@@ -523,11 +524,14 @@ void context_cancel(struct context *context, struct cell *cell)
 		end_cell(context, cell, CELL_INTERRUPTED);
 }
 
-void context_restart(struct context *context)
+bool context_restart(struct context *context)
 {
+	bool ends = context->kernel != NULL;
+
 	context_drop_kernel(context, "restarted");
-	context->started = false;
+	context->started = context->died = false;
 	context_pump(context);
+	return ends;
 }
 
 int context_input(struct context *context, const char *text, size_t len, struct fail *f)

@@ -19,7 +19,8 @@ setup() { setup_browser; }
 	ask goto "$PAGES/login"
 	eq "$(value 'document.forms.length')" 1
 	match "$(cat "$B/content.html")" 'Sign in'
-	ask close x
+	run fsop open "$B/close" rw write $'x\n' read 100
+	eq "${lines[2]}" 'read [{"op":"close","ok":true}\x0a]'
 	eq "$(of state.json .state)" stopped
 }
 

@@ -162,6 +162,28 @@ load ../lib/code.bash
 	match "$output" EBUSY
 }
 
+@test "interrupt and restart answer on the handle that wrote" {
+	run fsop open "$D/code/bash/restart" rw write 1 read 100
+	eq "${lines[2]}" 'read [{"restarted":false}\x0a]'
+	run_code bash 'true'
+	run fsop open "$D/code/bash/interrupt" rw write 1 read 100
+	eq "${lines[2]}" 'read [{"interrupted":false}\x0a]'
+	echo 'exec sleep 9999' >"$D/code/bash/start"
+	wait_for has_text "$D/code/bash/status" busy
+	run fsop open "$D/code/bash/restart" rw write 1 read 100
+	eq "${lines[2]}" 'read [{"restarted":true}\x0a]'
+	eq "$(cat "$D/code/bash/status")" new
+}
+
+@test "a context whose kernel has died is new after a restart" {
+	run_code bash 'exit 3' || true
+	eq "$(cat "$D/code/bash/status")" dead
+	echo 1 >"$D/code/bash/restart"
+	eq "$(cat "$D/code/bash/status")" new
+	echo A=2 >"$D/code/bash/env"
+	prints_text bash 'echo "$A"' 2
+}
+
 @test "rmdir while busy works, and its writer is let go" {
 	mkdir "$D/code/mine"
 	echo bash >"$D/code/mine/language"
