@@ -25,9 +25,8 @@ enum question_kind { LOOK, IS_BELOW, WANTS_END, UNMOUNT };
 
 struct question {
 	enum question_kind kind;
-	pid_t pid, opener;
-	uint64_t ino;
-	char name[256];
+	pid_t pid;
+	struct caller_file file; /* LOOK; of IS_BELOW only the name: a path */
 };
 
 /* fusermount3 is set-user-ID: an ordinary user's way to unmount. */
@@ -68,12 +67,11 @@ static void serve(const struct agent *agent)
 	while (recv(agent->socket, &question, sizeof(question), 0) == sizeof(question)) {
 		int answer;
 
-		question.name[sizeof(question.name) - 1] = '\0';
+		question.file.name[sizeof(question.file.name) - 1] = '\0';
 		if (question.kind == LOOK)
-			answer = (int)caller_look(
-				question.pid, question.opener, question.ino, question.name);
+			answer = (int)caller_look(question.pid, &question.file);
 		else if (question.kind == IS_BELOW)
-			answer = caller_is_below(question.pid, question.name);
+			answer = caller_is_below(question.pid, question.file.name);
 		else if (question.kind == WANTS_END)
 			answer = caller_wants_end(question.pid);
 		else
@@ -172,16 +170,14 @@ static int ask(struct agent *agent, const struct question *question, int fallbac
 	return answer;
 }
 
-enum caller_state agent_look(
-	struct agent *agent, pid_t pid, pid_t opener, uint64_t ino, const char *name)
+enum caller_state agent_look(struct agent *agent, pid_t pid, const struct caller_file *file)
 {
-	struct question question = {.kind = LOOK, .pid = pid, .opener = opener, .ino = ino};
+	struct question question = {.kind = LOOK, .pid = pid, .file = *file};
 
 	if (pid <= 0)
 		return CALLER_LAST;
 	if (agent->socket < 0)
-		return caller_look(pid, opener, ino, name);
-	memcpy(question.name, name, strnlen(name, sizeof(question.name) - 1));
+		return caller_look(pid, file);
 	return (enum caller_state)ask(agent, &question, CALLER_LAST);
 }
 
@@ -193,7 +189,7 @@ bool agent_is_below(struct agent *agent, pid_t pid, const char *path)
 		return false;
 	if (agent->socket < 0)
 		return caller_is_below(pid, path);
-	memcpy(question.name, path, strnlen(path, sizeof(question.name) - 1));
+	memcpy(question.file.name, path, strnlen(path, sizeof(question.file.name) - 1));
 	return ask(agent, &question, false);
 }
 

@@ -20,8 +20,7 @@ bool agent_is_apart(const struct agent *agent);
 void agent_free(struct agent *agent);
 
 /* As caller_look(). */
-enum caller_state agent_look(
-	struct agent *agent, pid_t pid, pid_t opener, uint64_t ino, const char *name);
+enum caller_state agent_look(struct agent *agent, pid_t pid, const struct caller_file *file);
 
 /* As caller_is_below(). */
 bool agent_is_below(struct agent *agent, pid_t pid, const char *path);

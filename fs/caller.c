@@ -38,17 +38,17 @@ static bool name_fits(const char *target, const char *name)
 	       (!slash[1 + len] || slash[1 + len] == ' ');
 }
 
-struct held {
+struct descriptor {
 	unsigned flags; /* as of open(2) */
 	unsigned long long ino;
 };
 
-static bool read_held(int proc_fd, const char *number, struct held *ret)
+static bool read_descriptor(int proc_fd, const char *number, struct descriptor *ret)
 {
 	char path[32 + sizeof("fdinfo/")], text[512];
 	const char *at;
 
-	*ret = (struct held){0};
+	*ret = (struct descriptor){0};
 	snprintf(path, sizeof(path), "fdinfo/%.30s", number);
 	if (read_file(proc_fd, path, text, sizeof(text)) < 0)
 		return false;
@@ -63,10 +63,10 @@ static bool read_held(int proc_fd, const char *number, struct held *ret)
 
 static bool writes(int proc_fd, const char *number, uint64_t ino)
 {
-	struct held held;
+	struct descriptor found;
 
-	return read_held(proc_fd, number, &held) && held.ino == ino &&
-	       (held.flags & O_ACCMODE) != O_RDONLY;
+	return read_descriptor(proc_fd, number, &found) && found.ino == ino &&
+	       (found.flags & O_ACCMODE) != O_RDONLY;
 }
 
 /* Open to be read; a file server has some that stand for a place only. Without AT_STATX_DONT_SYNC the
@@ -74,11 +74,11 @@ static bool writes(int proc_fd, const char *number, uint64_t ino)
 static bool reads_dir(int proc_fd, const char *number)
 {
 	char path[32 + sizeof("fd/")];
-	struct held held;
+	struct descriptor found;
 	struct statx sx;
 
 	snprintf(path, sizeof(path), "fd/%.30s", number);
-	return read_held(proc_fd, number, &held) && !(held.flags & O_PATH) &&
+	return read_descriptor(proc_fd, number, &found) && !(found.flags & O_PATH) &&
 	       statx(proc_fd, path, AT_STATX_DONT_SYNC, STATX_TYPE, &sx) == 0 &&
 	       S_ISDIR(sx.stx_mode);
 }
@@ -109,13 +109,15 @@ static bool is_wanted(
 	return name_fits(target, wanted->name) && writes(proc_fd, number, wanted->ino);
 }
 
-static bool holds(int proc_fd, const struct wanted *wanted)
+/* How many it has, up to limit. */
+static unsigned held(int proc_fd, const struct wanted *wanted, unsigned limit)
 {
 	DIR *dir auto_dir = names_open(proc_fd, "fd");
 	struct dirent *entry;
 	char target[4096];
+	unsigned found = 0;
 
-	while (dir && (entry = readdir(dir))) {
+	while (dir && found < limit && (entry = readdir(dir))) {
 		ssize_t n;
 
 		if (!isdigit((unsigned char)entry->d_name[0]))
@@ -125,9 +127,9 @@ static bool holds(int proc_fd, const struct wanted *wanted)
 			continue;
 		target[n] = '\0';
 		if (is_wanted(proc_fd, entry->d_name, target, wanted))
-			return true;
+			found++;
 	}
-	return false;
+	return found;
 }
 
 struct process {
@@ -180,13 +182,22 @@ bool caller_is_below(pid_t pid, const char *path)
 	const struct wanted wanted = {.name = path};
 	int proc_fd auto_close = open_process(pid);
 
-	return proc_fd >= 0 && holds(proc_fd, &wanted);
+	return proc_fd >= 0 && held(proc_fd, &wanted, 1);
 }
 
-enum caller_state caller_look(pid_t pid, pid_t opener, uint64_t ino, const char *name)
+/* Whether it has more descriptors of the file than those of other opens. */
+static bool shares(int proc_fd, const struct caller_file *file)
 {
-	const struct wanted wanted = {ino, name};
+	const struct wanted wanted = {file->ino, file->name};
+	unsigned others = 0;
 
+	for (unsigned i = 0; i < file->others_len; i++)
+		others += has_thread(proc_fd, file->others[i]);
+	return held(proc_fd, &wanted, others + 1) > others;
+}
+
+enum caller_state caller_look(pid_t pid, const struct caller_file *file)
+{
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
 		struct process process;
 		int proc_fd auto_close = open_process(pid);
@@ -195,9 +206,9 @@ enum caller_state caller_look(pid_t pid, pid_t opener, uint64_t ino, const char 
 			break;
 		if (i == 0 && (process.flags & PF_EXITING) && (process.exit_code & 0x7f))
 			return CALLER_DYING;
-		if (holds(proc_fd, &wanted))
+		if (shares(proc_fd, file))
 			return CALLER_SHARES;
-		if (has_thread(proc_fd, opener))
+		if (has_thread(proc_fd, file->opener))
 			break;
 		pid = process.parent;
 	}

@@ -12,10 +12,22 @@ enum caller_state {
 	CALLER_DYING, /* a signal ended it before it closed the file */
 };
 
-/* Looks at the caller of a close. opener is the thread that opened the file: its process is the
- * last of the line that can hold it, as a descriptor is handed down, never up. ino is the file's
- * inode number in the mount, name its name. What cannot be looked at counts as CALLER_LAST. */
-enum caller_state caller_look(pid_t pid, pid_t opener, uint64_t ino, const char *name);
+#define CALLER_OTHERS_MAX 64
+
+/* An open file, as it can be told from outside: what is open of the same file looks alike. */
+struct caller_file {
+	uint64_t ino; /* in the mount */
+	pid_t opener; /* the thread that opened it */
+	unsigned others_len;
+	pid_t others[CALLER_OTHERS_MAX]; /* the threads of other opens that are not closed yet */
+	char name[256];
+};
+
+/* Looks at the caller of a close. The opener's process is the last of the line that can hold the
+ * open file, as a descriptor is handed down, never up. A process that has as many descriptors of the
+ * file as it opened otherwise, as one with several writing threads has, does not share this one.
+ * What cannot be looked at counts as CALLER_LAST. */
+enum caller_state caller_look(pid_t pid, const struct caller_file *file);
 
 /* Whether it reads a directory at or below a path that ends in path, as `rm -r` does with what it
  * removes. path has no slash at either end. */

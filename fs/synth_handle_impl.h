@@ -13,6 +13,7 @@ struct synth_handle {
 	bool writer;
 	pid_t opener; /* the thread */
 	bool is_control;
+	bool closed; /* by the last of those who had it, as far as could be told */
 	struct control_handle control;
 	struct buf content; /* what `show` gave at the first read */
 	bool shown;

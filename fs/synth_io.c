@@ -276,6 +276,7 @@ static void write_data(struct synth_handle *h, fuse_req_t req, const char *data,
 			h->scratch, data, len, flags & O_APPEND ? h->scratch->data.len : off);
 		r = synth_scratch_done(h->m, &h->node, r);
 	} else if (h->is_control) {
+		h->closed = false;
 		r = control_write(&h->control, data, len, off);
 		if (r == CONTROL_WAIT) {
 			wait_for_end(h, req, write_ended, len);
@@ -314,10 +315,28 @@ void synth_write(struct mount *m, fuse_req_t req, struct fuse_bufvec *in, off_t 
 		write_data(h, req, copy, (size_t)n, (uint64_t)off, fi->flags);
 }
 
+/* What is open of the same file besides h tells nothing about who has h. */
+static void describe(struct mount *m, const struct synth_handle *h, struct caller_file *ret)
+{
+	struct list *item;
+
+	*ret = (struct caller_file){.ino = synth_st_ino(&h->node), .opener = h->opener};
+	snprintf(ret->name, sizeof(ret->name), "%s", h->file->name);
+	list_for_each(item, &m->handles)
+	{
+		const struct synth_handle *other = list_entry(item, struct synth_handle, link);
+
+		if (ret->others_len < CALLER_OTHERS_MAX && other != h && other->is_control &&
+			!other->closed && synth_st_ino(&other->node) == ret->ino)
+			ret->others[ret->others_len++] = other->opener;
+	}
+}
+
 void synth_flush(struct mount *m, fuse_req_t req, struct fuse_file_info *fi)
 {
 	struct synth_handle *h = synth_handle_of(fi);
 	struct control_handle *c = &h->control;
+	struct caller_file file;
 	enum caller_state state;
 	int r;
 
@@ -325,10 +344,11 @@ void synth_flush(struct mount *m, fuse_req_t req, struct fuse_file_info *fi)
 		fuse_reply_err(req, 0);
 		return;
 	}
-	state = agent_look(
-		m->agent, fuse_req_ctx(req)->pid, h->opener, synth_st_ino(&h->node), h->file->name);
+	describe(m, h, &file);
+	state = agent_look(m->agent, fuse_req_ctx(req)->pid, &file);
 	if (state == CALLER_DYING)
 		control_abandon(c);
+	h->closed = state != CALLER_SHARES;
 	r = state == CALLER_LAST ? control_flush(c) : 0;
 	if (r == CONTROL_WAIT)
 		wait_for_end(h, req, flush_ended, 0);

@@ -122,6 +122,62 @@ load ../lib/helper
 	eq "$(last stdout)" end
 }
 
+@test "threads of one process: each close returns when its own command has ended" {
+	run timeout 60 python3 - "$D" <<-'END'
+		import concurrent.futures, json, os, sys
+		d = sys.argv[1]
+
+		def text(i):
+		    fd = os.open(d + "/ctl/run", os.O_RDWR)
+		    os.write(fd, b"sleep 0.4; echo %d" % i)
+		    n = os.read(fd, 20).decode().strip()
+		    os.close(fd)
+		    return n
+
+		def named(i):
+		    with open(d + "/ctl/run.json", "w") as f:
+		        json.dump({"cmd": f"sleep 0.4; echo {i}", "id": f"j{i}"}, f)
+		    return f"j{i}"
+
+		def is_over(n, i):
+		    return os.path.exists(f"{d}/out/{n}/exit_code") and \
+		        open(f"{d}/out/{n}/stdout").read() == f"{i}\n"
+
+		with concurrent.futures.ThreadPoolExecutor(8) as pool:
+		    for ask in (text, named):
+		        print(sum(pool.map(lambda i: is_over(ask(i), i), range(24))))
+	END
+	eq "$output" $'24\n24'
+}
+
+@test "threads of node: writeFile returns when its own command has ended" {
+	cat >all.js <<-'END'
+		const fs = require("fs").promises, d = process.argv[2];
+		Promise.all([...Array(8).keys()].map(async (i) => {
+			await fs.writeFile(`${d}/ctl/run.json`, JSON.stringify({cmd: `sleep 0.4; echo ${i}`, id: `n${i}`}));
+			return await fs.readFile(`${d}/out/n${i}/exit_code`, "utf8");
+		})).then((all) => console.log(all.join("").replace(/\n/g, "")));
+	END
+	eq "$(timeout 60 node all.js "$D")" 00000000
+}
+
+@test "a second handle of the same process does not hold the close of the first" {
+	run timeout 60 python3 - "$D" <<-'END'
+		import os, sys
+		d = sys.argv[1]
+		idle = os.open(d + "/ctl/run", os.O_WRONLY)
+		fd = os.open(d + "/ctl/run", os.O_WRONLY)
+		os.write(fd, b"sleep 0.4; echo ")
+		copy = os.dup(fd)
+		os.close(fd)
+		print(os.listdir(d + "/out"))
+		os.write(copy, b"whole")
+		os.close(copy)
+		print(open(d + "/out/last/stdout").read(), os.path.exists(d + "/out/last/exit_code"))
+	END
+	eq "$output" $'[]\nwhole\n True'
+}
+
 @test "two writers do not wait for each other" {
 	start sh -c 'echo "until test -e /work/go; do sleep 0.02; done" >"$1"' sh "$D/ctl/run"
 	first=$PID
