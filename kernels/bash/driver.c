@@ -111,9 +111,13 @@ static int write_all(int fd, const char *data, size_t len)
 /* The second line is read even when an interrupt throws the first away. */
 static int evaluate(struct bash *bash, const char *code, size_t len)
 {
-	char lines[256];
+	/* In the directory of that name: a restore puts another in its place. One that is only removed
+	 * is stayed in. */
+	char lines[512];
 	int size = snprintf(lines, sizeof(lines),
-		"{ \\builtin read -r -d '' SANDPIT_CODE </proc/%d/fd/%d; "
+		"{ \\builtin test . -ef \"${DIRSTACK[0]-.}\" || "
+		"\\builtin cd -- \"${DIRSTACK[0]-.}\" 2>/dev/null || \\builtin :; "
+		"\\builtin read -r -d '' SANDPIT_CODE </proc/%d/fd/%d; "
 		"\\builtin eval \"$SANDPIT_CODE\"; } </proc/%d/fd/%d %d>&-\n"
 		"\\builtin printf '%%s\\0' \"$?\" >&%d\n",
 		getpid(), bash->code, getpid(), EMPTY_FD, STATUS_FD, STATUS_FD);

@@ -224,10 +224,24 @@ function wasTerminated(error) {
 	}
 }
 
+/* In the directory of that name, which node remembers: a restore puts another in its place. One that
+ * is only removed is stayed in. */
+function stand() {
+	try {
+		const name = process.cwd();
+		const here = fs.statSync('.'), there = fs.statSync(name);
+
+		if (here.ino !== there.ino || here.dev !== there.dev)
+			process.chdir(name);
+	} catch {
+	}
+}
+
 async function execute(execution, code) {
 	current = {execution, failed: false, stop: () => {}};
 	Atomics.store(state, 0, execution);
 	stdin.askAgain();
+	stand();
 	try {
 		const value = await evaluate(code, execution);
 		await sends;
@@ -240,6 +254,7 @@ async function execute(execution, code) {
 	}
 	Atomics.store(state, 0, 0);
 	current = null;
+	stand();
 	send(KIND.END, execution);
 }
 
@@ -257,6 +272,7 @@ function setUp(fields) {
 			process.env[text.slice(0, at)] = text.slice(at + 1);
 		}
 	}
+	stand();
 	define('require', requirer());
 }
 

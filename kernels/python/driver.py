@@ -41,6 +41,18 @@ class Driver:
         builtins.input = self.ask
         getpass.getpass = lambda prompt="Password: ", stream=None: self.ask(prompt, True)
         self.installed = self.stamp()
+        self.directory = None
+
+    def stand(self):
+        """In the directory of that name: a restore puts another in its place. One that is only
+        removed is stayed in, as anywhere."""
+        try:
+            self.directory = os.getcwd()
+        except OSError:
+            try:
+                os.chdir(self.directory or "")
+            except OSError:
+                pass
 
     @staticmethod
     def stamp():
@@ -104,6 +116,7 @@ class Driver:
             elif name == "env":
                 key, _, value = value.partition("=")
                 os.environ[key] = value
+        self.stand()
         if "TZ" in os.environ:
             __import__("time").tzset()
         sys.path.insert(0, "")
@@ -125,6 +138,7 @@ class Driver:
         shell.exit_code = None
         shell.shown.begin(execution)
         shell.execution_count = execution
+        self.stand()
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             try:
@@ -147,6 +161,7 @@ class Driver:
         if shell.exit_code is not None:
             self.wire.send(wire.END, execution, [("exit", "1")])
             sys.exit(0)
+        self.stand()
         self.wire.send(wire.END, execution)
 
     def flush(self):

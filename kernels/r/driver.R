@@ -256,7 +256,16 @@ local({
 			}
 		}
 	}
+	# In the directory of that name: a restore puts another in its place. One that is only removed is
+	# stayed in.
+	k$stand <- function() {
+		at <- getwd()
+		if (!is.null(at)) k$directory <- at
+		else if (!is.null(k$directory)) try(setwd(k$directory), silent = TRUE)
+	}
+
 	k$execute <- function(code) {
+		k$stand()
 		k$last <- NULL
 		k$page <- NULL
 		tryCatch({
@@ -270,6 +279,7 @@ local({
 		}, error = function(e) k$fail(e))
 		.C("sandpit_idle", 1L)
 		tryCatch(k$flush_plot(), error = function(e) NULL)
+		k$stand()
 		k$send(22L)
 	}
 

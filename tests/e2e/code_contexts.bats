@@ -162,6 +162,29 @@ load ../lib/code.bash
 	match "$output" EBUSY
 }
 
+@test "a kernel in a directory that is restored is in the new one" {
+	mkdir "$D/files/work/app"
+	echo one >"$D/files/work/app/a"
+	echo 'persist /work/app' >"$D/checkpoint"
+	while read -r name look; do
+		[[ $(jq -r ".languages.$name" "$D/status.json") == yes ]] || continue
+		mkdir "$D/code/my$name"
+		echo "$name" >"$D/code/my$name/language"
+		echo /work/app >"$D/code/my$name/cwd"
+		prints_text "my$name" "$look" one
+		for _ in 1 2; do
+			echo 'restore /work/app' >"$D/checkpoint"
+			prints_text "my$name" "$look" one
+		done
+		rmdir "$D/code/my$name"
+	done <<-'END'
+		bash set -eu; cat a
+		python print(open("a").read(), end="")
+		javascript process.stdout.write(require("fs").readFileSync("a"))
+		r writeLines(readLines("a"))
+	END
+}
+
 @test "interrupt and restart answer on the handle that wrote" {
 	run fsop open "$D/code/bash/restart" rw write 1 read 100
 	eq "${lines[2]}" 'read [{"restarted":false}\x0a]'
