@@ -35,8 +35,8 @@ ALL_LIBS = $(PKG_LIBS) -pthread -lm
 # The init program is static, small and never instrumented: it runs inside every sandbox.
 INIT_CFLAGS := $(BASE_CFLAGS) $(filter -D%,$(CFLAGS_$(VARIANT))) -Os -g0 -static -ffunction-sections -fdata-sections -Wl,--gc-sections -MMD -MP
 
-LIB_SRC := $(wildcard common/*.c runner/*.c runner/checkpoint/*.c kernels/*.c kernels/browser/*.c)
-FS_SRC := $(filter-out fs/main.c,$(wildcard fs/*.c))
+LIB_SRC := $(wildcard common/*.c runner/*.c $(patsubst %,runner/%/*.c,checkpoint limits net runs) kernels/*.c kernels/browser/*.c)
+FS_SRC := $(wildcard fs/*.c fs/*/*.c) $(filter-out cmd/main.c,$(wildcard cmd/*.c))
 INIT_SRC := $(wildcard runner/init/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o) $(B)/obj/runner/init_image.o
 FS_OBJ := $(FS_SRC:%.c=$(B)/obj/%.o)
@@ -87,7 +87,7 @@ $(DRIVERS)/jupyter/jupyter-driver: $(wildcard kernels/jupyter/*.c) $(DRIVER_WIRE
 	$(CC) $(BASE_CFLAGS) -O2 $(shell $(PKG_CONFIG) --cflags json-c libzmq libcrypto) -o $@ \
 		$(filter %.c,$^) $(shell $(PKG_CONFIG) --libs json-c libzmq libcrypto)
 
-$(B)/sandpit: $(B)/obj/fs/main.o $(FS_OBJ) $(LIB_OBJ)
+$(B)/sandpit: $(B)/obj/cmd/main.o $(FS_OBJ) $(LIB_OBJ)
 	$(CC) $(CFLAGS_$(VARIANT)) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
 $(B)/obj/%.o: %.c $(OWN_FUSE)

@@ -11,7 +11,7 @@
 #include "common/json_out.h"
 #include "common/scope.h"
 #include "common/waiters.h"
-#include "fs/files_cache.h"
+#include "fs/files/files_cache.h"
 #include "fs/mount.h"
 #include "runner/checkpoint/checkpoint.h"
 #include "runner/checkpoint/checkpoint_view.h"

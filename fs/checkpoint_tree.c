@@ -16,9 +16,9 @@
 
 #include "common/scope.h"
 #include "fs/checkpoint_jobs.h"
-#include "fs/files.h"
+#include "fs/files/files.h"
 #include "fs/mount.h"
-#include "fs/synth.h"
+#include "fs/synth/synth.h"
 #include "runner/checkpoint/checkpoint.h"
 #include "runner/checkpoint/checkpoint_row.h"
 #include "runner/checkpoint/checkpoint_view.h"

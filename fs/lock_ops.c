@@ -7,11 +7,11 @@
 
 #include "common/clock.h"
 #include "common/scope.h"
-#include "fs/files.h"
-#include "fs/locks.h"
+#include "fs/files/files.h"
+#include "fs/files/locks.h"
 #include "fs/mount.h"
 #include "fs/parked.h"
-#include "fs/synth.h"
+#include "fs/synth/synth.h"
 
 /* A command that unlocks tells nobody: it is tried again, less and less often. */
 #define PAUSE_MIN_USEC USEC_PER_MSEC

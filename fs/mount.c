@@ -9,7 +9,7 @@
 #include "common/unsafe.h"
 #include "common/visible.h"
 #include "fs/event_log.h"
-#include "fs/files_cache.h"
+#include "fs/files/files_cache.h"
 
 void mount_log(struct mount *m, const char *format, ...)
 {

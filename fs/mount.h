@@ -13,7 +13,7 @@
 #include "fs/idle_poll.h"
 #include "fs/removals.h"
 #include "fs/spin.h"
-#include "runner/run.h"
+#include "runner/runs/run.h"
 #include "runner/sandbox.h"
 
 struct browser;

@@ -5,7 +5,7 @@
 #include "common/scope.h"
 #include "fs/agent.h"
 #include "fs/mount.h"
-#include "fs/synth.h"
+#include "fs/synth/synth.h"
 
 void removals_note(struct mount *m, pid_t pid, const struct synth_node *dir)
 {

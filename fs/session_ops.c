@@ -5,10 +5,10 @@
 #include <fcntl.h>
 
 #include "common/scope.h"
-#include "fs/files.h"
+#include "fs/files/files.h"
 #include "fs/lock_ops.h"
 #include "fs/mount.h"
-#include "fs/synth_ops.h"
+#include "fs/synth/synth_ops.h"
 
 #define BACKGROUND_MAX 1024
 

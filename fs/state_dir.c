@@ -20,7 +20,7 @@
 #include "common/names.h"
 #include "common/scope.h"
 #include "common/xdg.h"
-#include "fs/mount_table.h"
+#include "common/mount_table.h"
 #include "fs/reserve.h"
 
 #define FORMAT 1

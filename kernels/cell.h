@@ -9,7 +9,7 @@
 #include "common/list.h"
 #include "common/spill.h"
 #include "kernels/kernel_wire.h"
-#include "runner/run_output.h"
+#include "runner/runs/run_output.h"
 
 enum cell_status {
 	CELL_QUEUED,

@@ -10,8 +10,8 @@
 #include "common/scope.h"
 #include "common/waiters.h"
 #include "kernels/kernel_spec.h"
-#include "runner/run_request.h"
-#include "runner/runs_environment.h"
+#include "runner/runs/run_request.h"
+#include "runner/runs/runs_environment.h"
 
 #define DEFAULT_CWD "/workspace"
 #define DEFAULT_TIMEOUT "60"

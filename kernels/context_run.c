@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "common/scope.h"
 #include "common/waiters.h"
-#include "runner/run_request.h"
+#include "runner/runs/run_request.h"
 
 /* Some editors begin files with a byte order mark, which to most languages is no source. */
 #define MARK "\xef\xbb\xbf"

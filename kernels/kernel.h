@@ -11,9 +11,9 @@
 #include "common/loop.h"
 #include "kernels/kernel_table.h"
 #include "kernels/kernel_wire.h"
-#include "runner/output_pipe.h"
-#include "runner/run_output.h"
-#include "runner/runs_environment.h"
+#include "runner/runs/output_pipe.h"
+#include "runner/runs/run_output.h"
+#include "runner/runs/runs_environment.h"
 #include "runner/sandbox.h"
 
 /* What all kernels of a sandbox share. */

@@ -9,7 +9,7 @@
 
 #include "common/fail.h"
 #include "common/list.h"
-#include "runner/cgroup.h"
+#include "runner/limits/cgroup.h"
 #include "runner/idmap.h"
 #include "runner/init_proto.h"
 #include "runner/sandbox.h"

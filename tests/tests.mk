@@ -63,7 +63,7 @@ $(B)/tests/fuzz/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/sandpit.a
 
 # The tests of the tests of escapes: a build whose protections can be left off, one at a time.
 ifneq ($(VARIANT),unsafe)
-build/unsafe/sandpit: $(FS_SRC) $(LIB_SRC) $(INIT_SRC) fs/main.c $(wildcard */*.h */*/*.h)
+build/unsafe/sandpit: $(FS_SRC) $(LIB_SRC) $(INIT_SRC) cmd/main.c $(wildcard */*.h */*/*.h)
 	$(MAKE) VARIANT=unsafe build/unsafe/sandpit
 endif
 
@@ -93,7 +93,7 @@ fuzz:
 endif
 
 ALL_C := $(wildcard common/*.[ch] runner/*.[ch] runner/*/*.[ch] kernels/*.[ch] kernels/*/*.[ch] \
-	fs/*.[ch] tests/*/*.[ch])
+	fs/*.[ch] fs/*/*.[ch] cmd/*.[ch] tests/*/*.[ch])
 
 format-check:
 	clang-format --dry-run -Werror $(ALL_C)

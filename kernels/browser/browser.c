@@ -10,7 +10,7 @@
 #include "common/clock.h"
 #include "common/json_out.h"
 #include "common/scope.h"
-#include "runner/run.h"
+#include "runner/runs/run.h"
 
 #define DRIVER KERNEL_DRIVERS "/browser"
 #define FIRST_SPAWN 0x40000000U /* apart from the kernels' */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
-#include "fs/link_target.h"
+#include "fs/files/link_target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runner/proxy_request.h"
+#include "runner/net/proxy_request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "runner/run_request.h"
+#include "runner/runs/run_request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

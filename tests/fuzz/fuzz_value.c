@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/signal_name.h"
-#include "runner/run_request.h"
+#include "runner/runs/run_request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

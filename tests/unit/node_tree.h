@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
-#include "fs/node_table.h"
+#include "fs/files/node_table.h"
 
 #define MAX_FDS 8
 #define MAX_IDLE 4

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "common/scope.h"
-#include "runner/cgroup_impl.h"
+#include "runner/limits/cgroup_impl.h"
 
 static const char *const names[] = {"cgroup.procs", "cgroup.controllers", "cgroup.type",
 	"cgroup.subtree_control", "memory.max", "memory.swap.max", "memory.oom.group", "pids.max",

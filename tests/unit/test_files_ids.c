@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "fs/files_impl.h"
+#include "fs/files/files_impl.h"
 
 #define BASE 100000
 #define LEN 65536

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
-#include "fs/files_impl.h"
+#include "fs/files/files_impl.h"
 
 #define MANY 1000
 #define LONG_TRIES 40

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
-#include "fs/link_target.h"
+#include "fs/files/link_target.h"
 
 static char folder[] = "/tmp/test_link_target.XXXXXX";
 static int tree = -1;

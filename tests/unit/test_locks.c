@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
-#include "fs/locks.h"
+#include "fs/files/locks.h"
 
 #define FILE_ID 7
 #define MAX 4

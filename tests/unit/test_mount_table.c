@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/mount_point.h"
-#include "fs/mount_table.h"
+#include "cmd/mount_point.h"
+#include "common/mount_table.h"
 
 static void test_escapes(void **state)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "runner/port_scan.h"
+#include "runner/net/port_scan.h"
 
 #define REST " 00000000:00000000 00:00000000 00000000  0  0 4711 1 0000 100 0 0 10 0"
 #define ANY4 " 00000000:0000 "

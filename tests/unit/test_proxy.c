@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "runner/proxy_request.h"
-#include "runner/proxy_rules.h"
+#include "runner/net/proxy_request.h"
+#include "runner/net/proxy_rules.h"
 
 static int parse(const char *text, struct proxy_request *ret)
 {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/scope.h"
-#include "fs/registry.h"
+#include "cmd/registry.h"
 #include "fs/state_dir.h"
 
 static char folder[] = "/tmp/test_registry.XXXXXX";

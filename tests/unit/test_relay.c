@@ -13,7 +13,7 @@
 
 #include "common/loop.h"
 #include "common/scope.h"
-#include "runner/relay.h"
+#include "runner/net/relay.h"
 
 static struct loop *loop;
 static struct relay *relay;

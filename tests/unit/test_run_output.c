@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "common/scope.h"
-#include "runner/run_output.h"
+#include "runner/runs/run_output.h"
 
 #define LEN 300000
 #define ROUNDS 12

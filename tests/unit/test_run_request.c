@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/scope.h"
-#include "runner/run_request.h"
+#include "runner/runs/run_request.h"
 
 static int parse(const char *text, struct run_request *ret, struct fail *f)
 {

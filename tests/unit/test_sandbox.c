@@ -19,7 +19,7 @@
 
 #include "common/buf.h"
 #include "common/scope.h"
-#include "fs/check.h"
+#include "cmd/check.h"
 #include "runner/sandbox.h"
 
 #define PATIENCE_MSEC 20000
