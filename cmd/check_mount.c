@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,6 +42,7 @@ int check_in_child(int (*work)(void))
 
 /* Where the trial overlay's layers lie; for the child. */
 static char trial[4096];
+static bool trial_is_fixed; /* to be seen only: see sandbox_takes_layers() */
 
 static int write_file(const char *path, const char *text)
 {
@@ -84,8 +86,12 @@ static int mount_overlay(void)
 		return r;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -errno;
-	snprintf(options, sizeof(options), "lowerdir=/usr,upperdir=%s/up,workdir=%s/wk%s", trial,
-		trial, is_root ? "" : ",userxattr");
+	if (trial_is_fixed)
+		snprintf(options, sizeof(options), "lowerdir=%s/up:/usr%s", trial,
+			is_root ? "" : ",userxattr");
+	else
+		snprintf(options, sizeof(options), "lowerdir=/usr,upperdir=%s/up,workdir=%s/wk%s",
+			trial, trial, is_root ? "" : ",userxattr");
 	snprintf(at, sizeof(at), "%s/at", trial);
 	return mount("overlay", at, "overlay", 0, options) < 0 ? -errno : 0;
 }
@@ -297,14 +303,22 @@ enum check_result check_overlay(struct buf *why)
 		buf_printf(why, "no place to try it: %s", strerror(-r));
 		return CHECK_MISSING;
 	}
+	layers_fd = open(trial, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	trial_is_fixed = !sandbox_takes_layers(layers_fd);
 	each_layer(make_layer);
 	r = check_in_child(mount_overlay);
 	each_layer(remove_layer);
 	rmdir(trial);
-	if (r == 0)
-		return buf_add_str(why, "can be mounted where the states are"), CHECK_OK;
 	*strrchr(trial, '/') = '\0';
-	layers_fd = open(trial, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (r == 0 && trial_is_fixed)
+		buf_printf(why,
+			"%s lies on one, as in a container: commands cannot change /usr and the like, "
+			"for which XDG_STATE_HOME, or state=, has to be on a volume",
+			trial);
+	else if (r == 0)
+		buf_add_str(why, "can be mounted where the states are");
+	if (r == 0)
+		return CHECK_OK;
 	if (sandbox_explain_overlay("/usr", layers_fd, trial, geteuid() == 0, r, &f))
 		return buf_add_str(why, f.text), CHECK_MISSING;
 	if (r == -ENODEV)
@@ -327,24 +341,23 @@ static int idmap_usr(void)
 {
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_IDMAP};
 	auto_close int ns = -1, tree = -1;
-	int ready[2];
+	int link[2];
 	char path[64], byte;
 	pid_t pid;
-	int r = pipe2(ready, O_CLOEXEC) < 0 ? -errno : 0;
+	int r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link) < 0 ? -errno : 0;
 
 	pid = r < 0 ? -1 : fork();
 	if (pid < 0)
 		return r < 0 ? r : -errno;
 	if (pid == 0) {
-		close(ready[1]);
+		close(link[1]);
 		r = unshare(CLONE_NEWUSER);
-		_exit(read(ready[0], &byte, 1) < 0 || r < 0);
+		_exit(write(link[0], "", 1) < 0 || read(link[0], &byte, 1) < 0 || r < 0);
 	}
-	close(ready[0]);
+	close(link[0]);
+	(void)!read(link[1], &byte, 1); /* it is in its namespace */
 	snprintf(path, sizeof(path), "/proc/%ld/uid_map", (long)pid);
-	/* Refused until the child is in its namespace. */
-	for (int i = 0; i < 1000 && write_file(path, "0 100000 65536") < 0; i++)
-		sched_yield();
+	write_file(path, "0 100000 65536");
 	snprintf(path, sizeof(path), "/proc/%ld/gid_map", (long)pid);
 	write_file(path, "0 100000 65536");
 	snprintf(path, sizeof(path), "/proc/%ld/ns/user", (long)pid);
@@ -354,7 +367,7 @@ static int idmap_usr(void)
 	r = ns < 0 || tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0
 		    ? -errno
 		    : 0;
-	close(ready[1]);
+	close(link[1]);
 	waitpid(pid, NULL, 0);
 	return r;
 }

@@ -230,6 +230,7 @@ static int start_with(struct sandbox *s, const struct sandbox_config *config, st
 		return err;
 	plan.cgroup = s->cgroup;
 	err = sandbox_plan_make(&plan, f);
+	s->fixed = plan.fixed;
 	if (err == 0)
 		sandbox_skeleton_choose(&s->skeleton, &plan);
 	if (err == 0)
@@ -374,6 +375,11 @@ const struct sandbox_ids *sandbox_ids(const struct sandbox *s)
 const char *sandbox_ids_mode(const struct sandbox *s)
 {
 	return s->map.single ? "single" : "user";
+}
+
+bool sandbox_can_change_system(const struct sandbox *s)
+{
+	return !s->fixed;
 }
 
 const char *sandbox_limits_mode(const struct sandbox *s)

@@ -100,6 +100,8 @@ const struct sandbox_ids *sandbox_ids(const struct sandbox *s);
 /* What is in force, for status.json: "user" or "single" ids, "cgroup v2" ... or "rlimits". */
 const char *sandbox_ids_mode(const struct sandbox *s);
 const char *sandbox_limits_mode(const struct sandbox *s);
+/* Whether commands may change what is the host's, /usr and the like, in layers of the sandbox's own. */
+bool sandbox_can_change_system(const struct sandbox *s);
 /* Whether its limit of processors is in force. */
 bool sandbox_limits_cpus(const struct sandbox *s);
 
@@ -141,6 +143,10 @@ struct sandbox_user {
 };
 int sandbox_find_user(
 	const struct sandbox *s, const char *name, struct sandbox_user *ret, struct fail *f);
+
+/* Whether the file system that a directory is on can have the layers in which the sandbox changes what is the
+ * host's: an overlay cannot, as all of a container is but its volumes. It can show them. */
+bool sandbox_takes_layers(int dir_fd);
 
 /* Says why an overlay over lower, with layers in a directory of state_path, was refused with err; false
  * when it is not known. */

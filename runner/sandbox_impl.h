@@ -38,6 +38,7 @@ struct sandbox_plan {
 	struct cgroup *cgroup; /* borrowed */
 	struct sandbox_layer layers[SANDBOX_LAYERS_MAX];
 	size_t layers_len;
+	bool fixed; /* what the upper directories hold is seen, and nothing in layers can be changed */
 	char host_name[65];
 	char skeleton_name[32]; /* below the configured skeleton_path; "": none */
 	int image_fd; /* owned; init's program, sealed */
@@ -67,6 +68,7 @@ struct sandbox_skeleton {
 
 struct sandbox {
 	struct sandbox_skeleton skeleton;
+	bool fixed; /* as in its plan */
 	pid_t pid; /* init; 0 once reaped */
 	int pid_fd; /* owned, like all descriptors here */
 	int link_fd;

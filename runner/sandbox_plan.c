@@ -158,6 +158,7 @@ static int choose_layers(struct sandbox_plan *plan, struct fail *f)
 	const char *rootfs = plan->config->rootfs;
 	struct stat st;
 
+	plan->fixed = !rootfs && !sandbox_takes_layers(plan->config->state_fd);
 	if (rootfs) {
 		int err = check_rootfs(plan, f);
 		if (err < 0)
@@ -227,6 +228,9 @@ static int make_state(const struct sandbox_plan *plan, struct fail *f)
 		if (err == 0)
 			err = make_dir(plan, path, 0700, f);
 	}
+	/* Where the drivers are mounted, which cannot be made there later. */
+	if (err == 0 && plan->fixed && sandbox_plan_is_layer(plan, "opt"))
+		err = make_dir(plan, "layers/opt.up/sandpit", 0755, f);
 	return err;
 }
 

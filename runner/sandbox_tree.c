@@ -131,19 +131,20 @@ int sandbox_tree_open(struct sandbox_plan *plan, int *ret_root, int *ret_stage, 
 static int mount_overlay(
 	const struct sandbox_plan *plan, struct sandbox_layer *l, int *ret, struct fail *f)
 {
-	char lower[64], upper[32], work[32];
-	int lower_fd = l->lower_fd >= 0 ? l->lower_fd : l->host_fd;
+	char lower[96], upper[32], work[32];
+	const int below[] = {plan->fixed ? l->upper_fd : -1, l->skeleton_fd,
+		l->lower_fd >= 0 ? l->lower_fd : l->host_fd};
+	size_t len = 0;
 
-	if (l->skeleton_fd >= 0)
-		snprintf(lower, sizeof(lower), "/proc/self/fd/%d:/proc/self/fd/%d", l->skeleton_fd,
-			lower_fd);
-	else
-		snprintf(lower, sizeof(lower), "/proc/self/fd/%d", lower_fd);
+	for (size_t i = 0; i < ARRAY_LEN(below); i++)
+		if (below[i] >= 0)
+			len += (size_t)snprintf(lower + len, sizeof(lower) - len,
+				"%s/proc/self/fd/%d", len ? ":" : "", below[i]);
 	snprintf(upper, sizeof(upper), "/proc/self/fd/%d", l->upper_fd);
 	snprintf(work, sizeof(work), "/proc/self/fd/%d", l->work_fd);
 	/* userxattr also turns off what would let a planted attribute name another directory. */
-	const char *const options[] = {"source", "sandpit", "lowerdir", lower, "upperdir", upper,
-		"workdir", work, "userxattr", "", NULL};
+	const char *const options[] = {"source", "sandpit", "userxattr", "", "lowerdir", lower,
+		plan->fixed ? NULL : "upperdir", upper, "workdir", work, NULL};
 	struct fail why = {0};
 	int err = sandbox_tree_new_fs("overlay", options, PLAIN_ATTRS, ret, &why);
 	if (err < 0 && !sandbox_explain_overlay(l->host, l->upper_fd, plan->config->state_path,

@@ -1,4 +1,4 @@
-// Why an overlay cannot be mounted, where the kernel says no more than EINVAL.
+// Where overlays can be mounted, and why not, where the kernel says no more than EINVAL.
 #include "runner/sandbox.h"
 
 #include <errno.h>
@@ -10,6 +10,13 @@
 #include <sys/vfs.h>
 
 #include "common/scope.h"
+
+bool sandbox_takes_layers(int dir_fd)
+{
+	struct statfs fs;
+
+	return fstatfs(dir_fd, &fs) < 0 || fs.f_type != OVERLAYFS_SUPER_MAGIC;
+}
 
 /* A mount that lies on something below dir. */
 static bool find_mount_below(const char *dir, char ret[PATH_MAX])
@@ -32,12 +39,11 @@ static bool find_mount_below(const char *dir, char ret[PATH_MAX])
 bool sandbox_explain_overlay(const char *lower, int layers_fd, const char *state_path, bool is_root,
 	int err, struct fail *f)
 {
-	struct statfs fs;
 	char below[PATH_MAX];
 
 	if (err != -EINVAL)
 		return false;
-	if (fstatfs(layers_fd, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC) {
+	if (!sandbox_takes_layers(layers_fd)) {
 		fail_set(f, err,
 			"%s lies on an overlay, as all of a container does but its volumes: set "
 			"XDG_STATE_HOME, or state=, to a directory on a volume (docker -v), or on a "

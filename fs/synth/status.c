@@ -130,6 +130,7 @@ static void add_enabled(struct json_out *j, const struct mount *m)
 	json_out_string(j, "ids", sandbox_ids_mode(m->sandbox));
 	json_out_string(j, "limits", sandbox_limits_mode(m->sandbox));
 	json_out_string(j, "net", m->net);
+	json_out_bool(j, "systemWritable", sandbox_can_change_system(m->sandbox));
 	json_out_bool(j, "passthrough", files_backing_is_on(m->files));
 	files_backing_why_not(m->files, why_not, sizeof(why_not));
 	if (*why_not)

@@ -367,13 +367,28 @@ deny_script() {
 	match "$output" '/sandpit/store$'
 }
 
-@test "a state directory on an overlay, as in a container without a volume" {
+@test "a state directory on an overlay, as in a container without a volume: all but /usr can be changed" {
 	need_root
-	hide='mkdir o; mount -t tmpfs t o; mkdir o/l o/u o/w o/m; mount -t overlay -o lowerdir=o/l,upperdir=o/u,workdir=o/w ov o/m'
-	refused "$hide; XDG_STATE_HOME=\$PWD/o/m exec \"\$1\" mount -o net=none \"\$2\"" 'o/m/.* lies on an overlay.*XDG_STATE_HOME, or state=.*volume'
-	run alone "$hide; exec \"\$1\" check -o state=\$PWD/o/m/s"
-	eq "$status" 1
-	match "$output" 'overlay +missing +.*o/m.* lies on an overlay'
+	hide='set -e; mkdir -p o; mount -t tmpfs t o; mkdir o/l o/u o/w o/m; mount -t overlay -o lowerdir=o/l,upperdir=o/u,workdir=o/w ov o/m
+		export XDG_STATE_HOME=$PWD/o/m XDG_DATA_HOME=$PWD/o/m'
+	run alone "$hide; exec \"\$1\" check"
+	eq "$status" 0
+	match "$output" 'overlay +ok +.*o/m.* lies on one.*cannot change /usr.*XDG_STATE_HOME, or state=.*volume'
+	run alone "$hide"'
+		"$1" mount -o net=none "$2"
+		jq -c .enabled.systemWritable "$2/status.json"
+		! "$1" run "$2" touch /usr/x && ! "$1" run "$2" touch /opt/x
+		"$1" run "$2" sh -c "touch /work/made /etc/made /var/tmp/made && ls /usr/bin/env"
+		echo "print(6 * 7)" >"$2/code/python/in" && cat "$2/code/python/out/last/stdout"
+		mkdir "$2/files/work/kept" && echo persist /work/kept >"$2/checkpoint"
+		"$1" umount "$2"
+		"$1" mount -o net=none "$2"
+		ls "$2/files/work" && rmdir "$2/files/work/kept" && echo restore /work/kept >"$2/checkpoint" && ls -d "$2/files/work/kept"
+		"$1" umount "$2"'
+	eq "$status" 0 "$output"
+	match "$output" 'false.*touch: .*Read-only file system.*Read-only file system.*/usr/bin/env.*42.*kept.*made.*files/work/kept'
+	mkdir -p tree/usr && touch tree/file
+	refused "$hide; exec \"\$1\" mount -o net=none,rootfs=\$PWD/tree \"\$2\"" 'o/m/.* lies on an overlay.*XDG_STATE_HOME, or state=.*volume'
 }
 
 @test "a mount point on a read-only file system, as in a container that is all read-only" {
