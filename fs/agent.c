@@ -26,7 +26,8 @@ enum question_kind { LOOK, IS_BELOW, WANTS_END, UNMOUNT };
 struct question {
 	enum question_kind kind;
 	pid_t pid;
-	struct caller_file file; /* LOOK; of IS_BELOW only the name: a path */
+	struct caller_file file; /* LOOK */
+	char path[256]; /* IS_BELOW */
 };
 
 /* fusermount3 is set-user-ID: an ordinary user's way to unmount. */
@@ -67,11 +68,11 @@ static void serve(const struct agent *agent)
 	while (recv(agent->socket, &question, sizeof(question), 0) == sizeof(question)) {
 		int answer;
 
-		question.file.name[sizeof(question.file.name) - 1] = '\0';
+		question.path[sizeof(question.path) - 1] = '\0';
 		if (question.kind == LOOK)
 			answer = (int)caller_look(question.pid, &question.file);
 		else if (question.kind == IS_BELOW)
-			answer = caller_is_below(question.pid, question.file.name);
+			answer = caller_is_below(question.pid, question.path);
 		else if (question.kind == WANTS_END)
 			answer = caller_wants_end(question.pid);
 		else
@@ -189,7 +190,7 @@ bool agent_is_below(struct agent *agent, pid_t pid, const char *path)
 		return false;
 	if (agent->socket < 0)
 		return caller_is_below(pid, path);
-	memcpy(question.file.name, path, strnlen(path, sizeof(question.file.name) - 1));
+	memcpy(question.path, path, strnlen(path, sizeof(question.path) - 1));
 	return ask(agent, &question, false);
 }
 

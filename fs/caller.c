@@ -16,7 +16,6 @@
 #include "common/scope.h"
 
 #define ANCESTORS_MAX 64
-#define PF_EXITING 0x4 /* linux/sched.h; field 9 of /proc/PID/stat */
 
 static ssize_t read_file(int dir_fd, const char *path, char *data, size_t size)
 {
@@ -26,16 +25,6 @@ static ssize_t read_file(int dir_fd, const char *path, char *data, size_t size)
 	if (n >= 0)
 		data[n] = '\0';
 	return n;
-}
-
-/* Whether the link of /proc/PID/fd/N may be the file: same name, perhaps " (deleted)" after it. */
-static bool name_fits(const char *target, const char *name)
-{
-	const char *slash = strrchr(target, '/');
-	size_t len = strlen(name);
-
-	return slash && !strncmp(slash + 1, name, len) &&
-	       (!slash[1 + len] || slash[1 + len] == ' ');
 }
 
 struct descriptor {
@@ -94,19 +83,27 @@ static bool is_below(const char *target, const char *end)
 	return false;
 }
 
-/* A descriptor that is looked for: one that writes to the file of this number and name, or, without
- * a number, one of a directory at or below a path that ends so. */
+/* A descriptor that is looked for: one that writes to the file of this number, or, without a number, one of a
+ * directory at or below a path that ends so. The latter is asked of who removes something just now, and so
+ * executes nothing. */
 struct wanted {
 	uint64_t ino;
-	const char *name;
+	const char *path;
 };
 
-static bool is_wanted(
-	int proc_fd, const char *number, const char *target, const struct wanted *wanted)
+static bool is_wanted(int proc_fd, const char *number, const struct wanted *wanted)
 {
-	if (!wanted->ino)
-		return is_below(target, wanted->name) && reads_dir(proc_fd, number);
-	return name_fits(target, wanted->name) && writes(proc_fd, number, wanted->ino);
+	char link[32 + sizeof("fd/")], target[4096];
+	ssize_t n;
+
+	if (wanted->ino)
+		return writes(proc_fd, number, wanted->ino);
+	snprintf(link, sizeof(link), "fd/%.30s", number);
+	n = readlinkat(proc_fd, link, target, sizeof(target) - 1);
+	if (n <= 0)
+		return false;
+	target[n] = '\0';
+	return is_below(target, wanted->path) && reads_dir(proc_fd, number);
 }
 
 /* How many it has, up to limit. */
@@ -114,51 +111,52 @@ static unsigned held(int proc_fd, const struct wanted *wanted, unsigned limit)
 {
 	DIR *dir auto_dir = names_open(proc_fd, "fd");
 	struct dirent *entry;
-	char target[4096];
 	unsigned found = 0;
 
-	while (dir && found < limit && (entry = readdir(dir))) {
-		ssize_t n;
-
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
-		if (n <= 0)
-			continue;
-		target[n] = '\0';
-		if (is_wanted(proc_fd, entry->d_name, target, wanted))
-			found++;
-	}
+	while (dir && found < limit && (entry = names_next(dir)))
+		found += is_wanted(proc_fd, entry->d_name, wanted);
 	return found;
 }
 
 struct process {
 	pid_t parent;
-	unsigned long flags;
-	unsigned exit_code; /* as waitpid(2) gives it */
+	bool ending; /* it has given up its descriptors */
 };
 
-/* Fields 4, 9 and 52; the name in field 2 may hold anything but ends at the last ')'. */
-static bool read_stat(int proc_fd, struct process *ret)
+/* A process that executes a program closes files meanwhile, and until it has, the kernel lets nobody read its
+ * `stat`, or where its descriptors lead: who is asked for the close must not. `status`, the names in `fd` and
+ * `fdinfo` are free. */
+static bool read_status(int proc_fd, struct process *ret)
+{
+	char text[4096];
+	const char *parent, *room;
+
+	if (read_file(proc_fd, "status", text, sizeof(text)) < 0)
+		return false;
+	parent = strstr(text, "\nPPid:");
+	room = strstr(text, "\nFDSize:");
+	if (!parent || !room)
+		return false;
+	ret->parent = (pid_t)strtol(parent + strlen("\nPPid:"), NULL, 10);
+	ret->ending = strtol(room + strlen("\nFDSize:"), NULL, 10) == 0;
+	return true;
+}
+
+/* Whether a process that is ending does so by a signal: field 52, as waitpid(2) gives it. The name in field 2
+ * may hold anything but ends at the last ')'. */
+static bool was_killed(int proc_fd)
 {
 	char text[2048];
 	const char *at;
-	int field;
 
 	if (read_file(proc_fd, "stat", text, sizeof(text)) < 0)
 		return false;
 	at = strrchr(text, ')');
-	*ret = (struct process){0};
-	for (field = 3; at && (at = strchr(at, ' ')); field++) {
-		at++;
-		if (field == 4)
-			ret->parent = (pid_t)strtol(at, NULL, 10);
-		else if (field == 9)
-			ret->flags = strtoul(at, NULL, 10);
-		else if (field == 52)
-			ret->exit_code = (unsigned)strtoul(at, NULL, 10);
+	for (int field = 3; at && field <= 52; field++) {
+		at = strchr(at, ' ');
+		at += at != NULL;
 	}
-	return field > 9;
+	return at && (strtoul(at, NULL, 10) & 0x7f);
 }
 
 static bool has_thread(int proc_fd, pid_t thread)
@@ -179,7 +177,7 @@ static int open_process(pid_t pid)
 
 bool caller_is_below(pid_t pid, const char *path)
 {
-	const struct wanted wanted = {.name = path};
+	const struct wanted wanted = {.path = path};
 	int proc_fd auto_close = open_process(pid);
 
 	return proc_fd >= 0 && held(proc_fd, &wanted, 1);
@@ -188,7 +186,7 @@ bool caller_is_below(pid_t pid, const char *path)
 /* Whether it has more descriptors of the file than those of other opens. */
 static bool shares(int proc_fd, const struct caller_file *file)
 {
-	const struct wanted wanted = {file->ino, file->name};
+	const struct wanted wanted = {.ino = file->ino};
 	unsigned others = 0;
 
 	for (unsigned i = 0; i < file->others_len; i++)
@@ -202,9 +200,9 @@ enum caller_state caller_look(pid_t pid, const struct caller_file *file)
 		struct process process;
 		int proc_fd auto_close = open_process(pid);
 
-		if (proc_fd < 0 || !read_stat(proc_fd, &process))
+		if (proc_fd < 0 || !read_status(proc_fd, &process))
 			break;
-		if (i == 0 && (process.flags & PF_EXITING) && (process.exit_code & 0x7f))
+		if (i == 0 && process.ending && was_killed(proc_fd))
 			return CALLER_DYING;
 		if (shares(proc_fd, file))
 			return CALLER_SHARES;

@@ -20,7 +20,6 @@ struct caller_file {
 	pid_t opener; /* the thread that opened it */
 	unsigned others_len;
 	pid_t others[CALLER_OTHERS_MAX]; /* the threads of other opens that are not closed yet */
-	char name[256];
 };
 
 /* Looks at the caller of a close. The opener's process is the last of the line that can hold the

@@ -321,7 +321,6 @@ static void describe(struct mount *m, const struct synth_handle *h, struct calle
 	struct list *item;
 
 	*ret = (struct caller_file){.ino = synth_st_ino(&h->node), .opener = h->opener};
-	snprintf(ret->name, sizeof(ret->name), "%s", h->file->name);
 	list_for_each(item, &m->handles)
 	{
 		const struct synth_handle *other = list_entry(item, struct synth_handle, link);

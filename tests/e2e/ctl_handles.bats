@@ -264,3 +264,37 @@ os.read(f, 100)' "$D/ctl/run.json" '{"cmd": "sleep 9999.'"$MARK"'", "id": "asked
 	wait_for is_file "$D/out/2/exit_code"
 	eq "$(cat "$D/out/2/stdout")" b
 }
+
+# What a process has open with O_CLOEXEC is closed in the middle of its execve(2), and until then the kernel shows
+# less of it to who looks whether somebody shares the file.
+@test "a child that executes a program closes its copy: the request is acted on once, at the last close" {
+	run timeout 60 python3 - "$D" <<-'END'
+		import os, subprocess, sys, threading
+		d = sys.argv[1]
+		fd = os.open(d + "/ctl/run", os.O_WRONLY)
+		os.write(fd, b"echo once >>/work/log")
+		for i in range(20):
+		    assert os.posix_spawn("/bin/true", ["true"], os.environ) > 0
+		    pid = os.fork()
+		    if pid == 0:
+		        os.execv("/bin/true", ["true"])
+		    os.waitpid(pid, 0)
+		assert not os.path.exists(d + "/files/work/log")
+		os.close(fd)
+		assert open(d + "/files/work/log").read() == "once\n"
+
+		def ask(i):
+		    with open(d + "/ctl/run", "w") as file:
+		        file.write("sleep 0.05; echo %d >>/work/log" % i)
+
+		threads = [threading.Thread(target=ask, args=(i,)) for i in range(8)]
+		for thread in threads:
+		    thread.start()
+		for i in range(40):
+		    subprocess.run(["/bin/true"], close_fds=False, check=True)
+		for thread in threads:
+		    thread.join()
+		assert len(open(d + "/files/work/log").readlines()) == 9
+	END
+	eq "$status" 0 "$output"
+}
