@@ -305,6 +305,7 @@ static int open_files(struct mount *m, struct fail *f)
 		.generation = m->generation,
 		.max_fds = files_fds(),
 		.counts_bytes = m->config->disk != 0,
+		.loop = m->loop,
 	};
 
 	return files_new(&config, &m->files, f);

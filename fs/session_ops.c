@@ -12,6 +12,9 @@
 
 #define BACKGROUND_MAX 1024
 
+/* FUSE 7.40, Linux 6.9: it surely gives up the pages of what is written past them. */
+#define DIRECT_MINOR 40
+
 static struct mount *mount_of(fuse_req_t req)
 {
 	return fuse_req_userdata(req);
@@ -74,6 +77,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	/* Read-ahead and the like: as long as so many wait for a disk, the kernel asks for no more. */
 	conn->max_background = BACKGROUND_MAX;
 	conn->congestion_threshold = BACKGROUND_MAX;
+	files_direct_offer(((struct mount *)userdata)->files, conn->proto_minor >= DIRECT_MINOR);
 	files_backing_offer(
 		((struct mount *)userdata)->files, conn->capable & LIBFUSE_CAP_PASSTHROUGH);
 	libfuse_on_init(conn);

@@ -29,6 +29,7 @@ struct files_config {
 	uint32_t generation; /* random per start: a handle from before a restart is ESTALE */
 	unsigned max_fds; /* how many descriptors the node table may keep open */
 	bool counts_bytes; /* files_set_full() may be called: no write may pass us by */
+	struct loop *loop; /* borrowed; whose threads answer requests */
 };
 
 /* Before there are threads: sets the process's umask to 0, since the kernel has applied the caller's
@@ -58,6 +59,9 @@ int files_root_attr(struct files *files, struct stat *ret);
 
 /* How many nodes and descriptors it holds, for status.json. */
 void files_counts(struct files *files, uint64_t *ret_nodes, uint64_t *ret_fds);
+
+/* At INIT: whether a file that is opened to write only may be written past the pages that the kernel keeps. */
+void files_direct_offer(struct files *files, bool kernel_can);
 
 /* At INIT: whether the kernel offers to read and write files by itself (passthrough). Later: whether
  * it does, and, if not, why. */

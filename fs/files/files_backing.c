@@ -115,12 +115,35 @@ void files_drop_set_ids(int fd, const struct fuse_ctx *caller)
 		fchmod(fd, st.st_mode & 07777 & ~drop);
 }
 
+void files_direct_offer(struct files *files, bool kernel_can)
+{
+	files->writes_direct = kernel_can;
+}
+
+/* What is written changes the file's time, at which the kernel drops the pages that it keeps: those of who only
+ * writes need not be made. It gives up what it has of them before each write; what comes in meanwhile is
+ * given up after it. */
+static void open_unbacked(
+	struct files *files, struct node_handle *handle, struct fuse_file_info *fi)
+{
+	handle->direct = files->writes_direct && (fi->flags & O_ACCMODE) == O_WRONLY;
+	fi->direct_io = handle->direct;
+	if (!handle->direct)
+		node_table_back(files->nodes, handle, -1);
+}
+
 void files_backing_open(
 	struct files *files, fuse_req_t req, struct node_handle *handle, struct fuse_file_info *fi)
 {
-	enum node_backing how =
-		state_of(files) > 0 ? node_table_back(files->nodes, handle, 0) : NODE_BACKING_NONE;
-	int id = handle->backing_id;
+	enum node_backing how;
+	int id;
+
+	if (state_of(files) <= 0) {
+		open_unbacked(files, handle, fi);
+		return;
+	}
+	how = node_table_back(files->nodes, handle, 0);
+	id = handle->backing_id;
 
 	if (how == NODE_BACKING_WANTED) {
 		id = open_backing(files, handle->fd);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "common/clock.h"
+#include "common/loop.h"
 #include "common/scope.h"
 
 #define LONG_SEC 3600.0
@@ -289,8 +290,14 @@ bool files_cache_names_same(const struct files_names *names, const struct stat *
 
 void files_cache_forget_pages(struct files *files, uint64_t ino)
 {
-	if (files->cache.session)
-		fuse_lowlevel_notify_inval_inode(files->cache.session, ino, 0, 0);
+	files_cache_forget_range(files, ino, 0, 0);
+}
+
+/* At the end nobody answers the requests that it may wait for. */
+void files_cache_forget_range(struct files *files, uint64_t ino, off_t off, off_t len)
+{
+	if (files->cache.session && !(files->config.loop && loop_stopping(files->config.loop)))
+		fuse_lowlevel_notify_inval_inode(files->cache.session, ino, off, len);
 }
 
 void files_cache_names_end(

@@ -77,6 +77,8 @@ void files_cache_forget_attr(struct files *files, uint64_t ino);
 /* Takes back the pages of a file, or the names of a directory, and the attributes. May wait for other
  * requests. */
 void files_cache_forget_pages(struct files *files, uint64_t ino);
+/* The same of len bytes from off; 0: of all from there. */
+void files_cache_forget_range(struct files *files, uint64_t ino, off_t off, off_t len);
 
 /* The kernel takes the names of a listing for as new as their coming in. What to do when some may have been
  * on their way as names were taken back; again, a moment later: true if they may still be; and when those

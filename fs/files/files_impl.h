@@ -34,6 +34,7 @@ struct files {
 	int proc_fd; /* owned: /proc/self/fd */
 	dev_t root_dev;
 	bool has_birth; /* the root's file system tells inodes apart by their time of birth */
+	bool writes_direct; /* see files_direct_offer() */
 	bool mtime_is_true; /* no write, not by mmap either, leaves it as it was for long */
 	atomic_bool full; /* writes are refused */
 	pthread_mutex_t devices_lock;
@@ -134,7 +135,8 @@ int files_link_text(
 
 /* -- files_backing.c -- */
 
-/* Lets the kernel serve an open file by itself, where it can. */
+/* Lets the kernel serve an open file by itself, where it can; else writes past its pages, where those are of no
+ * use. */
 void files_backing_open(
 	struct files *files, fuse_req_t req, struct node_handle *handle, struct fuse_file_info *fi);
 void files_backing_close(struct files *files, struct node_handle *handle);

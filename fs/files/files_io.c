@@ -9,9 +9,14 @@
 /* Copied by one request; the caller asks again for the rest. */
 #define COPY_MAX (16u << 20)
 
+static const struct node_handle *handle_of(const struct fuse_file_info *fi)
+{
+	return (const struct node_handle *)(uintptr_t)fi->fh;
+}
+
 static int fd_of(const struct fuse_file_info *fi)
 {
-	return ((struct node_handle *)(uintptr_t)fi->fh)->fd;
+	return handle_of(fi)->fd;
 }
 
 static ssize_t read_fully(int fd, char *to, size_t size, off_t off)
@@ -89,7 +94,9 @@ void files_write_buf(struct files *files, fuse_req_t req, fuse_ino_t ino, struct
 
 	if (!fi->writepage)
 		files_drop_set_ids(fd_of(fi), fuse_req_ctx(req));
-	(void)ino;
+	/* What others read while it was written. Where an append went is not known. */
+	if (n > 0 && handle_of(fi)->direct && node_table_has_cached(files->nodes, handle_of(fi)))
+		files_cache_forget_range(files, ino, append ? 0 : off, append ? 0 : n);
 	if (n < 0)
 		files_reply(req, (int)n);
 	else

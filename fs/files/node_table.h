@@ -48,6 +48,7 @@ struct node_handle {
 	bool detached;
 	bool maps;
 	bool cached; /* the kernel reads and writes through us and its page cache */
+	bool direct; /* its user's: the kernel writes through us only */
 	int backing_id; /* or by itself: 0 or what it knows the file by */
 };
 
@@ -150,6 +151,8 @@ void node_table_handle_maps(struct node_table *t, struct node_handle *handle);
  * is WANTED to ask the kernel, then to call again with what the kernel gave (> 0), or with < 0: NONE.
  * HAS: handle->backing_id is the node's, which may be another than id. */
 enum node_backing node_table_back(struct node_table *t, struct node_handle *handle, int id);
+/* Whether some handle of the same node is cached. */
+bool node_table_has_cached(struct node_table *t, const struct node_handle *handle);
 uint64_t node_table_handle_id(const struct node_handle *handle);
 /* The handle is closed when its last user is done with it. Gives the kernel's id for the node's file,
  * when it was the last handle that had it; else 0. */

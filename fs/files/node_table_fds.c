@@ -372,6 +372,16 @@ enum node_backing node_table_back(struct node_table *t, struct node_handle *hand
 	return how;
 }
 
+bool node_table_has_cached(struct node_table *t, const struct node_handle *handle)
+{
+	bool has;
+
+	node_table_lock(t);
+	has = handle->node->cached;
+	node_table_unlock(t);
+	return has;
+}
+
 /* Gives what the kernel knows the node's file by, when nobody needs it any more. */
 static int leave_backing(struct node *node, struct node_handle *handle)
 {

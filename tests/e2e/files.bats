@@ -479,3 +479,36 @@ open(\"bottom\", \"w\").write(\"deep\")'"
 	eq "$(find . -type f | wc -l)" 12000
 	rm -r d*
 }
+
+@test "what is written is seen at once by who reads, has read and has mapped the file" {
+	timeout 60 python3 "$TEST_LIB/readers.py" "$D/files/work/shared" 2
+	echo 'exec sleep 1000' >"$D/ctl/start"
+	timeout 60 python3 "$TEST_LIB/readers.py" "$D/files/work/shared" 2
+}
+
+@test "what is appended and written in parts by those who only write is whole" {
+	cd "$D/files/work"
+	for i in {1..200}; do echo "$i"; done >>log
+	python3 - <<-'END'
+		import os
+		fd = os.open("log", os.O_WRONLY | os.O_APPEND)
+		other = os.open("log", os.O_WRONLY | os.O_APPEND)
+		for i in range(201, 401):
+		    os.writev((fd, other)[i % 2], [b"%d" % i, b"", b"\n"])
+		part = os.open("parts", os.O_WRONLY | os.O_CREAT)
+		for at in (5000, 0, 4095, 12288, 1):
+		    os.pwrite(part, b"abc" * 1000, at)
+		os.ftruncate(part, 9000)
+		os.pwrite(part, b"end", 20000)
+	END
+	cmp log <(seq 400)
+	python3 - <<-'END'
+		want = bytearray(20003)
+		for at in (5000, 0, 4095, 12288, 1):
+		    want[at:at + 3000] = b"abc" * 1000
+		want[9000:20000] = bytes(11000)
+		want[20000:] = b"end"
+		assert open("parts", "rb").read() == want
+	END
+	eq "$(inside 'sha256sum </work/parts')" "$(sha256sum <parts)"
+}
