@@ -92,14 +92,23 @@ int loop_new(struct loop **ret)
 	return 0;
 }
 
+/* Once nobody leads, nor will. */
+static void end_watcher(struct loop *loop)
+{
+	pthread_mutex_lock(&loop->lock);
+	atomic_store(&loop->over, true);
+	pthread_cond_signal(&loop->watcher_wake);
+	pthread_mutex_unlock(&loop->lock);
+	pthread_join(loop->watcher, NULL);
+	loop->started = false;
+}
+
 void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
-	if (loop->started) {
-		loop_stop(loop);
-		pthread_join(loop->watcher, NULL);
-	}
+	if (loop->started)
+		end_watcher(loop);
 	close_fd(&loop->epoll_fd);
 	close_fd(&loop->wake_fd);
 	pthread_cond_destroy(&loop->thread_ended);
@@ -395,10 +404,7 @@ int loop_run(struct loop *loop, unsigned max_threads)
 	pthread_mutex_lock(&loop->lock);
 	while (loop->threads > 1)
 		pthread_cond_wait(&loop->thread_ended, &loop->lock);
-	atomic_store(&loop->over, true);
-	pthread_cond_signal(&loop->watcher_wake);
 	pthread_mutex_unlock(&loop->lock);
-	pthread_join(loop->watcher, NULL);
-	loop->started = false;
+	end_watcher(loop);
 	return 0;
 }

@@ -223,6 +223,17 @@ static void who_is_out_at_the_end_is_still_served(void **state)
 	close(lending.back_fd);
 }
 
+/* As where something else fails once it is known that the thread can be had. */
+static void a_loop_that_was_started_and_never_run_can_be_freed(void **state)
+{
+	struct loop *loop;
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	assert_int_equal(loop_start(loop), 0);
+	loop_free(loop);
+}
+
 /* Many loans, some of them late: the counter below is touched by leaders only, so under a race
  * detector any hole in the hand-over shows. */
 #define LOANS 3000
@@ -272,6 +283,7 @@ int main(void)
 		cmocka_unit_test(those_that_never_come_back_hold_up_nobody),
 		cmocka_unit_test_prestate(who_is_out_at_the_end_is_still_served, &four),
 		cmocka_unit_test_prestate(who_is_out_at_the_end_is_still_served, &one),
+		cmocka_unit_test(a_loop_that_was_started_and_never_run_can_be_freed),
 		cmocka_unit_test(the_baton_is_held_by_one),
 	};
 
