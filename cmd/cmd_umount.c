@@ -104,8 +104,9 @@ static int told_pidfd(const char *path)
 }
 
 /* One that is not in our registry. Where its daemon cannot be found, as another user's, the kernel's
- * end of the mount ends it. */
-static int umount_unknown(const char *path, const char *dir, struct fail *f)
+ * end of the mount ends it. What another user's mount says is not asked for: it could name a file of its own
+ * that says it were ours, and locked by whatever process it likes to see ended. */
+static int umount_unknown(const char *path, const char *dir, bool is_own, struct fail *f)
 {
 	auto_close int pidfd = -1;
 	struct mount_point point;
@@ -114,7 +115,7 @@ static int umount_unknown(const char *path, const char *dir, struct fail *f)
 
 	if (r < 0)
 		return r;
-	pidfd = told_pidfd(path);
+	pidfd = is_own ? told_pidfd(path) : -ESRCH;
 	r = end_daemon(pidfd, dir, f);
 	if (r != -ESRCH)
 		return r < 0 ? r : clean(path, f);
@@ -145,7 +146,7 @@ static int umount_dir(const char *dir, struct fail *f)
 		return r;
 	if (!mount_point_is_sandbox(&point))
 		return fail_set(f, -EINVAL, "%s: no sandbox is mounted there", dir);
-	return umount_unknown(point.path, dir, f);
+	return umount_unknown(point.path, dir, point.user == (long)getuid(), f);
 }
 
 static int run(const struct cmd *cmd, int argc, char **argv)

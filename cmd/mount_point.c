@@ -73,6 +73,7 @@ static int read_type(struct mount_point *point)
 		if (entry.id != id || strcmp(entry.dir, point->path) != 0)
 			continue;
 		point->type = strdup(entry.type);
+		point->user = entry.user;
 		return point->type ? 0 : -ENOMEM;
 	}
 	return r;
@@ -81,7 +82,7 @@ static int read_type(struct mount_point *point)
 /* O_PATH does not ask the file system: it also works where the daemon is dead or hangs. */
 int mount_point_open(const char *path, struct mount_point *ret, struct fail *f)
 {
-	struct mount_point point = {.fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+	struct mount_point point = {.fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), .user = -1};
 	int r = point.fd < 0 ? -errno : 0;
 
 	if (r == 0)

@@ -9,6 +9,7 @@ struct mount_point {
 	int fd; /* owned; O_PATH */
 	char *path; /* owned; absolute, without links */
 	char *type; /* owned; of what is mounted exactly here; NULL: nothing is */
+	long user; /* who mounted it, as the kernel tells, of a FUSE mount; else -1 */
 };
 
 /* Looks at a directory, whatever is mounted there; does not wait for a daemon. -ENOENT, -ENOTDIR...
