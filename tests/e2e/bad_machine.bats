@@ -207,11 +207,31 @@ deny_script() {
 		eq "$status" 1
 		match "$output" "limits +missing +$what.*ulimit -$option"
 	done <<-'END'
-		n 64 open files
-		f 1000 the size of files
-		v 60000 the address space
+		n 40 open files
+		f 500 the size of files
+		v 24000 the address space
 		d 10000 the memory for data
-		s 100 the stack
+		s 48 the stack
+	END
+}
+
+@test "low limits with which a sandbox works are not refused" {
+	while read -r option value more; do
+		[[ $option != [vd] ]] || ! sanitized || continue
+		(ulimit "-$option" "$value" && mount_sandbox)
+		inside 'echo works >/work/x'
+		eq "$(cat "$D/files/work/x")" works
+		echo 'echo driver' >"$D/code/bash/in"
+		eq "$(cat "$D/code/bash/out/last/stdout")" driver
+		umount_sandbox
+		run bash -c 'ulimit "-$1" "$2" && exec "$3" check' bash "$option" "$value" "$SANDPIT" 3>&-
+		match "$output" "limits +ok +$more"
+	done <<-'END'
+		n 80 open files: the limit is 80, checkpoints may need 128
+		f 1000 none that is too low
+		v 48000 the address space: .*checkpoints may need
+		d 36000 the memory for data: .*checkpoints may need
+		s 64 none that is too low
 	END
 }
 
