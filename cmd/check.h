@@ -41,8 +41,8 @@ int check_enter_user_namespace(void);
 int check_kernel_passthrough(void);
 
 /* Where the state and the checkpoints of the mount that is meant will be; borrowed. Else they are
- * taken to be where they are by default. */
-void check_set_places(const char *state_path, const char *store_path);
+ * taken to be where they are by default. With rootfs= all of the tree is a layer, which must be written. */
+void check_set_places(const char *state_path, const char *store_path, bool has_rootfs);
 
 /* Whether a program is where a sandbox sees it. */
 bool check_has_program(const char *name);

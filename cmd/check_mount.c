@@ -189,8 +189,11 @@ enum check_result check_mounting(struct buf *why)
 
 static const char *state_place, *store_place; /* borrowed; NULL: the default */
 
-void check_set_places(const char *state_path, const char *store_path)
+static bool is_of_rootfs;
+
+void check_set_places(const char *state_path, const char *store_path, bool has_rootfs)
 {
+	is_of_rootfs = has_rootfs;
 	state_place = state_path;
 	store_place = store_path;
 }
@@ -304,7 +307,7 @@ enum check_result check_overlay(struct buf *why)
 		return CHECK_MISSING;
 	}
 	layers_fd = open(trial, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	trial_is_fixed = !sandbox_takes_layers(layers_fd);
+	trial_is_fixed = !is_of_rootfs && !sandbox_takes_layers(layers_fd);
 	each_layer(make_layer);
 	r = check_in_child(mount_overlay);
 	each_layer(remove_layer);

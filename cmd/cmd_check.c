@@ -72,7 +72,7 @@ static bool check_all(const struct cmd_settings *settings)
 	bool can_mount = true;
 
 	if (r == 0)
-		check_set_places(c.state, c.store);
+		check_set_places(c.state, c.store, c.rootfs != NULL);
 
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
 		auto_buf struct buf why = {0};
@@ -81,7 +81,7 @@ static bool check_all(const struct cmd_settings *settings)
 		tell(checks[i].name, result, buf_text(&why));
 		can_mount &= !(checks[i].is_needed && result == CHECK_MISSING);
 	}
-	check_set_places(NULL, NULL);
+	check_set_places(NULL, NULL, false);
 	if (r < 0)
 		tell("settings", CHECK_WRONG, *f.text ? f.text : strerror(-r));
 	else

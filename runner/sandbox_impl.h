@@ -160,6 +160,9 @@ int sandbox_tree_enter(int root_fd, struct fail *f);
 /* Opens a directory to mount on, made or remade when it is not a plain directory: links in the
  * tree are the sandbox's own and are never followed. */
 int sandbox_tree_mount_point(int root_fd, const char *path, int *ret, struct fail *f);
+/* Whatever took the place of a mount point keeps its content under another name, NAME.replaced-N. 0 or
+ * -errno. */
+int sandbox_tree_set_aside(int dir_fd, const char *name);
 /* fsopen to fsmount with options as "key", "value" pairs ending in NULL (value "": a flag). */
 int sandbox_tree_new_fs(
 	const char *type, const char *const *options, unsigned attrs, int *ret, struct fail *f);

@@ -206,6 +206,25 @@ static int make_dir(const struct sandbox_plan *plan, const char *path, mode_t mo
 	return 0;
 }
 
+/* Where the drivers are mounted, which cannot be made there later. What a sandbox of before, that had none, put
+ * in its place is set aside, as it is where layers can be changed. */
+static int make_drivers_place(const struct sandbox_plan *plan, struct fail *f)
+{
+	const char *path = "layers/opt.up/sandpit";
+	struct stat st;
+
+	if (plan->config->drivers &&
+		fstatat(plan->config->state_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		!S_ISDIR(st.st_mode)) {
+		int err = sandbox_tree_set_aside(plan->config->state_fd, path);
+
+		if (err < 0)
+			return fail_errno(
+				f, err, "setting %s/%s aside", plan->config->state_path, path);
+	}
+	return make_dir(plan, path, 0755, f);
+}
+
 static int make_state(const struct sandbox_plan *plan, struct fail *f)
 {
 	char path[64];
@@ -228,9 +247,8 @@ static int make_state(const struct sandbox_plan *plan, struct fail *f)
 		if (err == 0)
 			err = make_dir(plan, path, 0700, f);
 	}
-	/* Where the drivers are mounted, which cannot be made there later. */
 	if (err == 0 && plan->fixed && sandbox_plan_is_layer(plan, "opt"))
-		err = make_dir(plan, "layers/opt.up/sandpit", 0755, f);
+		err = make_drivers_place(plan, f);
 	return err;
 }
 

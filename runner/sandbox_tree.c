@@ -156,8 +156,7 @@ static int mount_overlay(
 	return err;
 }
 
-/* Whatever took the place of a mount point keeps its content under another name. */
-static int set_aside(int dir_fd, const char *name)
+int sandbox_tree_set_aside(int dir_fd, const char *name)
 {
 	char other[300];
 
@@ -179,7 +178,7 @@ static int enter_or_make(int dir_fd, const char *name)
 	int err = 0;
 
 	if (fd == -ELOOP || fd == -ENOTDIR)
-		err = set_aside(dir_fd, name);
+		err = sandbox_tree_set_aside(dir_fd, name);
 	else if (fd != -ENOENT)
 		return fd;
 	if (err == 0 && mkdirat(dir_fd, name, 0755) < 0)

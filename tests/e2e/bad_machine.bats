@@ -404,10 +404,18 @@ deny_script() {
 		"$1" umount "$2"
 		"$1" mount -o net=none "$2"
 		ls "$2/files/work" && rmdir "$2/files/work/kept" && echo restore /work/kept >"$2/checkpoint" && ls -d "$2/files/work/kept"
+		"$1" umount "$2"
+		up=$(echo o/m/sandpit/*/layers/opt.up)
+		rmdir "$up/sandpit" && ln -s /etc "$up/sandpit"
+		"$1" mount -o net=none "$2"
+		"$1" run "$2" sh -c "readlink /opt/sandpit.replaced-1 && ls -d /opt/sandpit/bash"
 		"$1" umount "$2"'
 	eq "$status" 0 "$output"
-	match "$output" 'false.*touch: .*Read-only file system.*Read-only file system.*/usr/bin/env.*42.*kept.*made.*files/work/kept'
+	match "$output" 'false.*touch: .*Read-only file system.*Read-only file system.*/usr/bin/env.*42.*kept.*made.*files/work/kept.*/etc.*/opt/sandpit/bash'
 	mkdir -p tree/usr && touch tree/file
+	run alone "$hide; exec \"\$1\" check -o rootfs=\$PWD/tree"
+	eq "$status" 1
+	match "$output" 'overlay +missing +.*o/m.* lies on an overlay'
 	refused "$hide; exec \"\$1\" mount -o net=none,rootfs=\$PWD/tree \"\$2\"" 'o/m/.* lies on an overlay.*XDG_STATE_HOME, or state=.*volume'
 }
 
