@@ -255,7 +255,7 @@ deny_script() {
 			jq -e . "$D/status.json" >/dev/null
 			umount_sandbox
 		else
-			match "$output" 'emporar'
+			match "$output" 'emporar|no process more'
 			not_mounted
 		fi
 	done

@@ -281,8 +281,8 @@ assert all(libc.sigqueue(os.getpid(), 34, 0) == 0 for i in range(1000))" 2>/dev/
 	request "mv /var/lib /var/was; ln -s $T/open /var/lib"
 	umount_sandbox
 	run without resolve
-	eq "$(ls -A "$T/open")" dpkg
-	rmdir "$T/open/dpkg"
+	match "$(ls -A "$T/open")" '^dpkg'
+	rm -r "$T/open"/*
 	[[ $status != 0 ]] || umount_sandbox
 	mount_sandbox
 	plant
