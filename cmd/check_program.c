@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +11,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/program.h"
 #include "common/scope.h"
 #include "cmd/check.h"
 #include "runner/sandbox.h"
 #include "fs/libfuse.h"
+
+/* A large program on a slow disk takes some seconds. */
+#define PATIENCE_USEC (20 * USEC_PER_SEC)
 
 extern char **environ;
 
@@ -39,10 +45,21 @@ static int start(const char *const argv[], int out_fd, pid_t *ret)
 	return r;
 }
 
+/* Whether it says more, or ends, in time: R runs for ever where it has too little memory. */
+static bool comes(int fd, uint64_t end_usec)
+{
+	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+	uint64_t now = clock_monotonic_usec();
+
+	return now < end_usec &&
+	       poll(&poll_fd, 1, (int)((end_usec - now) / USEC_PER_MSEC + 1)) != 0;
+}
+
 int check_ask_program(const char *const argv[], char *line, size_t size)
 {
 	int pipe_fds[2], status;
 	size_t len = 0;
+	uint64_t end_usec = clock_monotonic_usec() + PATIENCE_USEC;
 	pid_t pid;
 	int r;
 
@@ -52,6 +69,11 @@ int check_ask_program(const char *const argv[], char *line, size_t size)
 	close(pipe_fds[1]);
 	while (r == 0) {
 		char part[256];
+
+		if (!comes(pipe_fds[0], end_usec)) {
+			kill(pid, SIGKILL);
+			break;
+		}
 		ssize_t got = read(pipe_fds[0], part, sizeof(part));
 		size_t take = got < 0 ? 0 : (size_t)got;
 
