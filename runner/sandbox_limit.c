@@ -57,7 +57,7 @@ static int make_group(struct sandbox *s, uint32_t id, const struct sandbox_limit
 	int err;
 
 	*ret = NULL;
-	if (!s->map.root && !s->map.single && !cgroup_moves_any_id(s->cgroup))
+	if (!s->map.root && !s->map.single && cgroup_takes_own_ids_only(s->cgroup))
 		return fail_set(f, -EOPNOTSUPP,
 			"no control group can limit a run here: of version 1 only root may use one "
 			"for commands, which have ids of their own");

@@ -422,9 +422,9 @@ bool cgroup_limits_cpus(const struct cgroup *c)
 	return c->has[PART_CPU];
 }
 
-bool cgroup_moves_any_id(const struct cgroup *c)
+bool cgroup_takes_own_ids_only(const struct cgroup *c)
 {
-	return c->v2;
+	return !c->v2 && (c->has[PART_MEMORY] || c->has[PART_PIDS] || c->has[PART_CPU]);
 }
 
 /* The kernel takes a moment to let go of processes that have just ended. */

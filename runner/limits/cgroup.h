@@ -29,8 +29,9 @@ bool cgroup_limits_memory(const struct cgroup *c);
 bool cgroup_limits_pids(const struct cgroup *c);
 bool cgroup_limits_cpus(const struct cgroup *c);
 
-/* Whether an ordinary user who may write in a group may move processes of other ids into it. */
-bool cgroup_moves_any_id(const struct cgroup *c);
+/* Whether there are groups into which an ordinary user, also one who may write there, may move processes of the
+ * same id only: those of version 1. */
+bool cgroup_takes_own_ids_only(const struct cgroup *c);
 
 /* What was refused or killed for a limit, since the group was made. */
 struct cgroup_hits {
