@@ -34,7 +34,8 @@ check_held() {
 	awk '$1 == "fd" { print $4 }' held | grep -E '^/' | grep -vE '^/dev/(null|zero|u?random|full|tty|ptmx|pts/.*|shm/.*)$|^/memfd:' |
 		sed 's,/[^/]*$,/,' | sort -u >folders || true
 	refute grep -F "$T" folders
-	refute grep -vE '^/|^(pipe|socket|anon_inode):' < <(awk '$1 == "fd" { print $4 }' held)
+	# One that was closed between its listing and the look leads nowhere.
+	refute grep -vE '^/|^(pipe|socket|anon_inode):' < <(awk '$1 == "fd" && $4 { print $4 }' held)
 	inside "ls -d -- $(tr '\n' ' ' <folders) / >/dev/null"
 	refute grep -qE 'inherited|fifo|hostname|sandpit\.db|/log|userns|mnt:' held
 	refute grep -q hush held
