@@ -12,10 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/program.h"
-#include "common/scope.h"
 #include "cmd/check.h"
 #include "common/mount_table.h"
+#include "common/program.h"
+#include "common/scope.h"
 
 static long read_number(const char *path, long otherwise)
 {

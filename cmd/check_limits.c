@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "common/scope.h"
 #include "cmd/check.h"
+#include "common/scope.h"
 
 #define KIB 1024ULL
 #define MIB (1024 * KIB)

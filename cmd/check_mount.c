@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cmd/check.h"
 #include "common/program.h"
 #include "common/scope.h"
-#include "cmd/check.h"
 #include "fs/state_dir.h"
 #include "runner/checkpoint/checkpoint.h"
 #include "runner/checkpoint/store_dir.h"
@@ -188,7 +188,6 @@ enum check_result check_mounting(struct buf *why)
 }
 
 static const char *state_place, *store_place; /* borrowed; NULL: the default */
-
 static bool is_of_rootfs;
 
 void check_set_places(const char *state_path, const char *store_path, bool has_rootfs)

@@ -11,12 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cmd/check.h"
 #include "common/clock.h"
 #include "common/program.h"
 #include "common/scope.h"
-#include "cmd/check.h"
-#include "runner/sandbox.h"
 #include "fs/libfuse.h"
+#include "runner/sandbox.h"
 
 /* A large program on a slow disk takes some seconds. */
 #define PATIENCE_USEC (20 * USEC_PER_SEC)

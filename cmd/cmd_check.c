@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/scope.h"
 #include "cmd/check.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_settings.h"
+#include "common/scope.h"
 #include "runner/sandbox.h"
 
 static const struct {

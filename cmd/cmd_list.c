@@ -7,11 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/scope.h"
 #include "cmd/cmd.h"
-#include "common/mount_table.h"
 #include "cmd/registry.h"
+#include "common/clock.h"
+#include "common/mount_table.h"
+#include "common/scope.h"
 
 #define COLUMNS 4
 

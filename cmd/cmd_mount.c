@@ -6,17 +6,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/check.h"
+#include "cmd/cmd.h"
+#include "cmd/cmd_settings.h"
+#include "cmd/detach.h"
+#include "cmd/mount_point.h"
+#include "cmd/registry.h"
 #include "common/clock.h"
 #include "common/config.h"
 #include "common/config_value.h"
 #include "common/scope.h"
-#include "cmd/check.h"
-#include "cmd/cmd.h"
-#include "cmd/cmd_settings.h"
 #include "fs/daemon.h"
-#include "cmd/detach.h"
-#include "cmd/mount_point.h"
-#include "cmd/registry.h"
 #include "fs/state_dir.h"
 #include "runner/checkpoint/store_dir.h"
 

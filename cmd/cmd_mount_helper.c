@@ -3,9 +3,9 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "cmd/cmd.h"
 #include "common/config.h"
 #include "common/scope.h"
-#include "cmd/cmd.h"
 
 /* The sandbox's name from an fstab line's first field; NULL for what names nothing. mount(8) makes
  * a path of it where a file of that name happens to be in the current directory. */

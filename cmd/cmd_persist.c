@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/checkpoint_client.h"
+#include "cmd/cmd.h"
 #include "common/config.h"
 #include "common/json_out.h"
 #include "common/scope.h"
-#include "cmd/checkpoint_client.h"
-#include "cmd/cmd.h"
 
 struct arguments {
 	const char **exclude; /* owned by the caller */

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/cmd.h"
+#include "cmd/run_client.h"
 #include "common/config.h"
 #include "common/config_value.h"
 #include "common/json_out.h"
 #include "common/scope.h"
-#include "cmd/cmd.h"
-#include "cmd/run_client.h"
 
 struct arguments {
 	const char *dir; /* all borrowed from argv */

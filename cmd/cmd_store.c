@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cmd.h"
 #include "common/clock.h"
 #include "common/config.h"
 #include "common/scope.h"
-#include "cmd/cmd.h"
 #include "runner/checkpoint/checkpoint_row.h"
 #include "runner/checkpoint/store_dir.h"
 

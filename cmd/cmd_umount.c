@@ -10,18 +10,17 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
+#include "cmd/cmd.h"
+#include "cmd/mount_point.h"
+#include "cmd/registry.h"
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/json_in.h"
 #include "common/scope.h"
-#include "cmd/cmd.h"
-#include "cmd/mount_point.h"
-#include "cmd/registry.h"
 
 /* Stopping a sandbox that is busy writing takes a while; this long means that it hangs. */
 #define PATIENCE_USEC (60 * USEC_PER_SEC)
 #define STATUS_MAX (1024 * 1024)
-#define BLOCK (16 * 1024)
 
 static int wait_for_end(int pidfd, const char *dir, struct fail *f)
 {
@@ -66,23 +65,11 @@ static int read_text(const char *dir, const char *name, struct buf *to)
 {
 	auto_free char *path = NULL;
 	auto_close int fd = -1;
-	ssize_t len;
 
 	if (asprintf(&path, "%s/%s", dir, name) < 0)
 		return -ENOMEM;
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	do {
-		if (buf_reserve(to, BLOCK) < 0)
-			return -ENOMEM;
-		len = read(fd, to->data + to->len, BLOCK);
-		if (len < 0)
-			return -errno;
-		to->len += (size_t)len;
-		to->data[to->len] = '\0';
-	} while (len > 0 && to->len < STATUS_MAX);
-	return 0;
+	return fd < 0 ? -errno : buf_read(to, fd, STATUS_MAX);
 }
 
 /* The daemon of one that was mounted with another XDG_STATE_HOME, by what the mount itself tells: a

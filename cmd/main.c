@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/scope.h"
 #include "cmd/cmd.h"
+#include "common/scope.h"
 
 static const struct cmd *const verbs[] = {&cmd_mount, &cmd_umount, &cmd_run, &cmd_persist,
 	&cmd_restore, &cmd_store, &cmd_list, &cmd_check};

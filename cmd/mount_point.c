@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/mount_table.h"
 #include "common/names.h"
 #include "common/program.h"
 #include "common/scope.h"
-#include "common/mount_table.h"
 
 /* Dead mounts may lie on each other; more than this is not an accident any more. */
 #define CLEAN_MAX 16

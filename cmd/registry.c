@@ -7,7 +7,6 @@
 //
 // The locks are fcntl(2) locks, because F_GETLK names the process that holds one, and because no
 // child that the daemon forks inherits them.
-#include "common/names.h"
 #include "cmd/registry.h"
 
 #include <dirent.h>
@@ -22,8 +21,9 @@
 #include <unistd.h>
 
 #include "common/buf.h"
-#include "common/scope.h"
 #include "common/mount_table.h"
+#include "common/names.h"
+#include "common/scope.h"
 #include "fs/state_dir.h"
 
 #define ENTRY_MAX (4 * 4 * PATH_MAX)

@@ -15,28 +15,28 @@
 #include "common/clock.h"
 #include "common/scope.h"
 #include "fs/agent.h"
-#include "fs/drivers.h"
 #include "fs/checkpoint_jobs.h"
 #include "fs/checkpoint_tree.h"
+#include "fs/drivers.h"
 #include "fs/event_log.h"
 #include "fs/files/files.h"
 #include "fs/files/locks.h"
 #include "fs/mount.h"
 #include "fs/parked.h"
 #include "fs/reserve.h"
-#include "fs/synth/scratch.h"
 #include "fs/session.h"
 #include "fs/skeleton_job.h"
 #include "fs/state_dir.h"
+#include "fs/synth/scratch.h"
 #include "fs/synth/synth_ops.h"
 #include "kernels/browser/browser.h"
 #include "kernels/context.h"
 #include "runner/checkpoint/checkpoint.h"
 #include "runner/checkpoint/checkpoint_view.h"
 #include "runner/limits/disk_guard.h"
-#include "runner/peer.h"
 #include "runner/net/ports.h"
 #include "runner/net/proxy.h"
+#include "runner/peer.h"
 #include "runner/sandbox.h"
 
 struct signals {
@@ -410,6 +410,20 @@ static void stop(struct mount *m, struct signals *signals)
 	free(m->error);
 }
 
+static void log_start(struct mount *m)
+{
+	mount_log(m, "mounted at %s", m->mount_point);
+	if (m->peer_fd < 0)
+		mount_log(m,
+			"warning: this kernel does not tell whose a connection is: all users of "
+			"this machine may use ports/");
+	if (m->config->cpus > 0 && !sandbox_limits_cpus(m->sandbox))
+		mount_log(m,
+			"warning: cpus=%g has no effect: no control group can be made here, see "
+			"sandpit check",
+			m->config->cpus);
+}
+
 int daemon_run(const struct daemon_options *options, struct fail *f)
 {
 	struct mount m = {
@@ -464,16 +478,7 @@ int daemon_run(const struct daemon_options *options, struct fail *f)
 		r = start_threads(&m, f);
 	if (r == 0) {
 		loop_set_thread_start(m.loop, thread_start, &m);
-		mount_log(&m, "mounted at %s", m.mount_point);
-		if (m.peer_fd < 0)
-			mount_log(&m,
-				"warning: this kernel does not tell whose a connection is: all "
-				"users of this machine may use ports/");
-		if (m.config->cpus > 0 && !sandbox_limits_cpus(m.sandbox))
-			mount_log(&m,
-				"warning: cpus=%g has no effect: no control group can be made here, "
-				"see sandpit check",
-				m.config->cpus);
+		log_start(&m);
 		skeleton_job_start(&m, &m.skeleton);
 		reserve_hold(m.state_fd);
 		options->ready(options->ready_arg);

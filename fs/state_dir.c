@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/mount_table.h"
 #include "common/names.h"
 #include "common/scope.h"
 #include "common/xdg.h"
-#include "common/mount_table.h"
 #include "fs/reserve.h"
 
 #define FORMAT 1

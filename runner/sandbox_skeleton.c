@@ -4,7 +4,6 @@
 //
 // All directories would take seconds at the first mount, so that one gets those near the top, where
 // most packages put things; all of them are made meanwhile, for the mounts that follow.
-#include "common/names.h"
 #include "runner/sandbox_impl.h"
 
 #include <dirent.h>
@@ -18,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/names.h"
 #include "common/scope.h"
 #include "runner/sandbox_copy.h"
 

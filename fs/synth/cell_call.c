@@ -8,8 +8,8 @@
 #include "common/clock.h"
 #include "common/json_in.h"
 #include "common/scope.h"
-#include "fs/synth/dir_code.h"
 #include "fs/mount.h"
+#include "fs/synth/dir_code.h"
 
 #define TIMEOUT_MAX (10 * 366 * 86400.0) /* seconds */
 

@@ -8,9 +8,9 @@
 #include "common/clock.h"
 #include "common/json_out.h"
 #include "common/scope.h"
+#include "fs/mount.h"
 #include "fs/synth/cell_call.h"
 #include "fs/synth/control.h"
-#include "fs/mount.h"
 
 struct context *dir_code_context(struct mount *m, const struct synth_node *n)
 {

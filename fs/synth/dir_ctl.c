@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/scope.h"
-#include "fs/synth/control.h"
 #include "fs/mount.h"
+#include "fs/synth/control.h"
 #include "fs/synth/run_call.h"
 
 /* The last text of ctl/run and ctl/start, for editors that open the file again. */

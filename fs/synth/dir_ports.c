@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/synth/control.h"
 #include "fs/mount.h"
+#include "fs/synth/control.h"
 #include "runner/net/ports.h"
 
 static bool parse_port(const char *text, unsigned long *ret)

@@ -10,9 +10,9 @@
 #include "common/clock.h"
 #include "common/json_out.h"
 #include "common/scope.h"
-#include "fs/synth/dir_checkpoint.h"
 #include "fs/event_log.h"
 #include "fs/mount.h"
+#include "fs/synth/dir_checkpoint.h"
 #include "fs/synth/readme.h"
 #include "fs/synth/status.h"
 

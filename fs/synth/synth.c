@@ -6,8 +6,8 @@
 
 #include "common/scope.h"
 #include "common/waiters.h"
-#include "fs/synth/control.h"
 #include "fs/mount.h"
+#include "fs/synth/control.h"
 #include "fs/synth/scratch.h"
 
 #define SYNTH_BIT (1ULL << 63)
